@@ -57,11 +57,11 @@ def try_out(folder: Path) -> int:
             "a server's environment": trial.look,
             "the window with the demo": trial.open_window,
         }.items():
-            problem = step()
-            if problem is None and (left := trial.left()):
-                problem = f"these processes are left: {', '.join(left)}"
-            say(f"-- {name}: {problem or 'ok'}")
-            if problem is not None:
+            error = step()
+            if error is None and (left := trial.left()):
+                error = f"these processes are left: {', '.join(left)}"
+            say(f"-- {name}: {error or 'ok'}")
+            if error is not None:
                 return 1
     return 0
 
@@ -102,12 +102,12 @@ class Trial:
             subprocess.Popen(command, env=environ) as window,
         ):
             try:
-                problem = self._until_done(window, data)
+                error = self._until_done(window, data)
                 window.terminate()
                 code = window.wait(PATIENCE_S)
             finally:
                 window.kill()
-        return problem or (f"exit code {code}" if code else None)
+        return error or (f"exit code {code}" if code else None)
 
     def left(self) -> list[str]:
         """The bundle's processes that still run a moment later, where Linux tells."""

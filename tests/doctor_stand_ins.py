@@ -22,7 +22,7 @@ NOT_FOUND = DoctorReport(
         Cause("The command is in no folder of PATH", "Install Node.js, or give the whole path."),
         Cause("PATH here is not that of your terminal", "Set PATH in the server's variables."),
     ),
-    problem=ErrorDetails("The command npx was not found", "npx -y server", "Install it."),
+    error=ErrorDetails("The command npx was not found", "npx -y server", "Install it."),
 )
 """A command that is not there."""
 CRASHED = DoctorReport(
@@ -44,7 +44,7 @@ CRASHED = DoctorReport(
     ),
     first_bytes=b"Loading\xe2\x80\xa6\n\x00<b>",
     causes=(Cause("A Python module is missing: httpx", "Install it where the server runs."),),
-    problem=ErrorDetails("The server exited while it was being connected", "python crawl.py"),
+    error=ErrorDetails("The server exited while it was being connected", "python crawl.py"),
     restarts=2,
 )
 """A Python program that ends with a traceback."""
@@ -63,6 +63,6 @@ REFUSED = DoctorReport(
         ),
     ),
     causes=(Cause("The server wants a token", "Set an Authorization header, or sign in."),),
-    problem=ErrorDetails("The server refused: 401 Unauthorized", "https://hub.example.org/mcp"),
+    error=ErrorDetails("The server refused: 401 Unauthorized", "https://hub.example.org/mcp"),
 )
 """A server by URL that wants to know who we are."""

@@ -19,7 +19,7 @@ async def connect_all(
     connect: Callable[[str], Awaitable[object]], names: Iterable[str]
 ) -> dict[str, ErrorDetails]:
     """Connect servers, a few at a time; why those cannot be that cannot."""
-    problems: dict[str, ErrorDetails] = {}
+    errors: dict[str, ErrorDetails] = {}
     turns = anyio.CapacityLimiter(_AT_ONCE)
 
     async def connect_one(name: str) -> None:
@@ -27,12 +27,12 @@ async def connect_all(
             async with turns:
                 await connect(name)
         except UserError as error:
-            problems[name] = error.details
+            errors[name] = error.details
 
     async with anyio.create_task_group() as tasks:
         for name in names:
             tasks.start_soon(connect_one, name)
-    return problems
+    return errors
 
 
 async def disconnect_all(

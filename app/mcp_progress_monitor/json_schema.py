@@ -470,7 +470,7 @@ def find_errors(
     return Findings(errors, tuple(check.unchecked))
 
 
-def schema_problem(schema: Any) -> str:
+def schema_error(schema: Any) -> str:
     """Why `schema` is no JSON schema, in words; empty when it is one, or is too large to tell."""
     try:
         return shape_of(schema, Stopwatch()).fault

@@ -148,7 +148,7 @@ class EveryWindow(QObject):
             tools=(tool,),
             resources=(Resource("file:///" + words, words, words, words, None, None, {}),),
             prompts=(Prompt(words, words, words, (argument,), {}),),
-            problem=ErrorDetails(words, words, words),
+            error=ErrorDetails(words, words, words),
             stderr_tail=(words,),
         )
 
@@ -189,7 +189,7 @@ class EveryWindow(QObject):
         window = MainWindow(models, status, self.appearance, Preferences(self._folder))
         models.feed.setParent(window)
         window.show_jobs(are_any=True)
-        window.notices.show_problem(ErrorDetails(words, words, words, words))
+        window.notices.show_error(ErrorDetails(words, words, words, words))
         window.tool_bar.set_servers([SavedServer(words), SavedServer(words + "2", is_up=True)])
         for step in window.late.steps():
             step()
@@ -200,7 +200,7 @@ class EveryWindow(QObject):
         if is_recording:
             window.set_read_only(words)
             banner = RecordingBanner(self._folder / "a.mcprec", self.appearance, window)
-            banner.show_problems([ErrorDetails(words, words)])
+            banner.show_errors([ErrorDetails(words, words)])
             window.add_bar(banner)
             replay = replay_of(FakePlayer(0.0, 1.0), window)
             window.add_bar(ReplayBar(replay, None, self.appearance, window))
@@ -350,7 +350,7 @@ class EveryWindow(QObject):
         dialog = ImportDialog([FoundFile(VS_CODE, path)], self.appearance)
         dialog.open_file(path)
         config = read_file(path)
-        dialog.show_rows(path, preview(config, Catalogue(None)), config.problems, {})
+        dialog.show_rows(path, preview(config, Catalogue(None)), config.errors, {})
         return dialog
 
     def _watch(self) -> WatchDialog:

@@ -49,7 +49,7 @@ def save(folder: Path, **servers: object) -> None:
 
 
 def told(program: Program) -> str:
-    return "\n".join(problem.as_text() for problem in program.window.notices.problems())
+    return "\n".join(error.as_text() for error in program.window.notices.errors())
 
 
 def asked(program: Program) -> list[ConsentDialog]:

@@ -19,18 +19,18 @@ pytestmark = pytest.mark.anyio
 
 class _Told:
     def __init__(self) -> None:
-        self.problems: list[ErrorDetails] = []
+        self.errors: list[ErrorDetails] = []
         self.bugs: list[BaseException] = []
 
     def tasks(self) -> BackgroundTasks:
-        return BackgroundTasks(self.problems.append, self.bugs.append)
+        return BackgroundTasks(self.errors.append, self.bugs.append)
 
 
 async def _fail(error: Exception) -> None:
     raise error
 
 
-async def test_a_problem_in_a_task_is_reported_in_words_and_the_others_go_on() -> None:
+async def test_an_error_in_a_task_is_reported_in_words_and_the_others_go_on() -> None:
     told, done = _Told(), anyio.Event()
 
     async def goes_on() -> None:
@@ -41,11 +41,11 @@ async def test_a_problem_in_a_task_is_reported_in_words_and_the_others_go_on() -
         tasks.start("goes on", goes_on)
         await done.wait()
         await anyio.lowlevel.checkpoint()
-    assert told.problems == [ErrorDetails("No such server")]
+    assert told.errors == [ErrorDetails("No such server")]
     assert told.bugs == []
 
 
-async def test_an_error_of_our_own_is_reported_apart_from_problems() -> None:
+async def test_an_error_of_our_own_is_reported_apart_from_errors() -> None:
     told, error = _Told(), ValueError("ours")
     async with told.tasks() as tasks:
         tasks.start("fails", _fail, error)
@@ -53,7 +53,7 @@ async def test_an_error_of_our_own_is_reported_apart_from_problems() -> None:
             while not told.bugs:  # the list is the very thing under test
                 await anyio.lowlevel.checkpoint()
     assert told.bugs == [error]
-    assert told.problems == []
+    assert told.errors == []
 
 
 async def test_leaving_cancels_what_still_runs_and_waits_for_it() -> None:

@@ -85,5 +85,5 @@ async def test_a_press_too_late_is_reported_in_words(qapp: QApplication, data_di
     async with running(qapp, data_dir) as program:
         await silent_call(program, idle_s=30)
         program.jobs.extend(99, Limits(60, 0))
-        (problem,) = program.window.notices.problems()
-        assert "not waiting for a reply" in problem.what
+        (error,) = program.window.notices.errors()
+        assert "not waiting for a reply" in error.what

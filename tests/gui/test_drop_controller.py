@@ -165,7 +165,7 @@ async def test_a_recording_opens_and_is_listed_among_the_last_ones(
         menu.aboutToShow.emit()
         assert [action.isEnabled() for action in menu.actions()] == [False]
         program.window.dropped.emit((str(path), str(tmp_path / "gone.mcprec")))
-        await until(lambda: bool(started) and bool(program.window.notices.problems()))
+        await until(lambda: bool(started) and bool(program.window.notices.errors()))
         assert started[0][-1] == str(path)
         menu.aboutToShow.emit()
         assert menu.actions()[0].text() == "&1 a&&b.mcprec"
@@ -180,9 +180,9 @@ async def test_what_is_nothing_of_ours_is_reported(
 ) -> None:
     async with running(qapp, data_dir) as program:
         program.window.dropped.emit((str(tmp_path),))
-        await until(lambda: bool(program.window.notices.problems()))
-        (problem,) = program.window.notices.problems()
-        assert problem.where == str(tmp_path)
+        await until(lambda: bool(program.window.notices.errors()))
+        (error,) = program.window.notices.errors()
+        assert error.where == str(tmp_path)
 
 
 async def test_a_recordings_window_takes_recordings_alone(qapp: QApplication) -> None:

@@ -60,11 +60,11 @@ class Told:
     """What the user was told of, and that there is something at last."""
 
     def __init__(self) -> None:
-        self.problems: list[ErrorDetails] = []
+        self.errors: list[ErrorDetails] = []
         self.ended = anyio.Event()
 
-    def tell(self, problem: ErrorDetails) -> None:
-        self.problems.append(problem)
+    def tell(self, error: ErrorDetails) -> None:
+        self.errors.append(error)
         self.ended.set()
 
 
@@ -199,7 +199,7 @@ async def test_where_it_cannot_be_written_is_said_in_words(bench: Bench, tmp_pat
     bench.exports.export(ExportOptions(ExportFormat.CSV), tmp_path / "missing" / "t.csv")
     await bench.ended()
 
-    assert bench.told.problems[0].what == "Cannot write the file"
+    assert bench.told.errors[0].what == "Cannot write the file"
 
 
 async def test_leaving_while_writing_leaves_no_half_file(
@@ -213,7 +213,7 @@ async def test_leaving_while_writing_leaves_no_half_file(
         bench.exports.export(ExportOptions(ExportFormat.JSONL), tmp_path / "all.jsonl")
         await anyio.lowlevel.checkpoint()
 
-    assert (told.problems, _names(tmp_path)) == ([], [])
+    assert (told.errors, _names(tmp_path)) == ([], [])
     bench.window.deleteLater()
 
 
@@ -227,7 +227,7 @@ async def test_a_call_is_copied_as_a_program(bench: Bench) -> None:
 async def test_what_cannot_be_copied_is_said_in_words(bench: Bench) -> None:
     bench.window.traffic_pane.snippet_requested.emit(99)
 
-    assert bench.told.problems[0].where == "message 99"
+    assert bench.told.errors[0].where == "message 99"
 
 
 async def test_har_of_a_session_without_http_is_refused_in_words(
@@ -237,7 +237,7 @@ async def test_har_of_a_session_without_http_is_refused_in_words(
     bench.exports.export(ExportOptions(ExportFormat.HAR), path)
     await bench.ended()
 
-    assert bench.told.problems[0].what.startswith("Cannot export as HAR")
+    assert bench.told.errors[0].what.startswith("Cannot export as HAR")
     assert not path.exists()
 
 
@@ -261,4 +261,4 @@ async def test_cancelling_leaves_no_file_and_says_so(
     await until(lambda: bench.said().startswith("Cancelled"))
 
     assert _names(tmp_path) == []
-    assert bench.told.problems == []
+    assert bench.told.errors == []

@@ -54,11 +54,11 @@ class Told:
     """What was told of the tasks."""
 
     def __init__(self) -> None:
-        self.problems: list[ErrorDetails] = []
+        self.errors: list[ErrorDetails] = []
         self.bugs: list[BaseException] = []
 
     def tasks(self) -> BackgroundTasks:
-        return BackgroundTasks(self.problems.append, self.bugs.append)
+        return BackgroundTasks(self.errors.append, self.bugs.append)
 
 
 async def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
@@ -72,7 +72,7 @@ async def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
                 await anyio.sleep(0.01)
     assert path.read_text(encoding="utf-8") == "a  rot \\u202e\n"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert (told.problems, told.bugs) == ([], [])
+    assert (told.errors, told.bugs) == ([], [])
 
 
 async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_program_ends(
@@ -96,7 +96,7 @@ async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_p
     assert path.read_text(encoding="utf-8") == "a  rot \\u202e\na  second\n"
     assert len(threads) == 2
     assert threading.main_thread() not in threads
-    assert (told.problems, told.bugs) == ([], [])
+    assert (told.errors, told.bugs) == ([], [])
 
 
 async def test_a_disk_that_refuses_is_reported(window: Window, tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ async def test_a_disk_that_refuses_is_reported(window: Window, tmp_path: Path) -
     async with told.tasks() as tasks:
         saving = StderrSaver(cast("MainWindow", window), tasks)
         saving.save(str(tmp_path / "no such folder" / "out.txt"))
-    (problem,) = told.problems
-    assert "no such folder" in problem.as_text()
+    (error,) = told.errors
+    assert "no such folder" in error.as_text()
 
 
 def test_the_button_asks_for_a_name(qtbot: QtBot, window: Window) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def test_a_file_of_the_folder_that_was_reported_is_no_news(tmp_path: Path) -> None:
     folder = ErrorDetails("The data folder cannot be written", str(tmp_path))
-    options = WindowOptions(data_dir=tmp_path, problem=folder)
+    options = WindowOptions(data_dir=tmp_path, error=folder)
     assert options.is_known(ErrorDetails("Not recorded", str(tmp_path / "recordings" / "a")))
     assert not options.is_known(folder)
     assert not options.is_known(ErrorDetails("Not recorded", f"{tmp_path}2/a.mcprec"))

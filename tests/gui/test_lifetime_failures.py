@@ -71,7 +71,7 @@ async def test_what_fails_in_callbacks_of_the_loop_and_in_threads_is_reported(
     finally:
         failures.uninstall()
         loop.set_exception_handler(None)
-    assert sorted(problem.where.rpartition(": ")[2] for problem in told) == [
+    assert sorted(error.where.rpartition(": ")[2] for error in told) == [
         "'in a callback'",
         "'in a thread'",
     ]

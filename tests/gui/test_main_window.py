@@ -563,10 +563,10 @@ def test_looking_for_jobs_has_no_button_besides_its_field(window: MainWindow) ->
     assert window.actions_.find not in window.menuBar().actions()
 
 
-def test_a_long_problem_does_not_make_a_small_window_grow(window: MainWindow, qtbot: QtBot) -> None:
+def test_a_long_error_does_not_make_a_small_window_grow(window: MainWindow, qtbot: QtBot) -> None:
     window.resize(900, 600)
     words = "What happened " * 30
-    window.notices.show_problem(ErrorDetails(words, "where", words, "a line of stderr\n" * 500))
+    window.notices.show_error(ErrorDetails(words, "where", words, "a line of stderr\n" * 500))
     qtbot.waitUntil(lambda: window.notices.height() > 2 * window.fontMetrics().height())
     assert window.minimumSizeHint().height() <= 600
     assert (window.width(), window.height()) == (900, 600)

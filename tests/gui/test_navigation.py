@@ -131,9 +131,7 @@ def test_a_span_of_the_timeline_filters_the_traffic(window: MainWindow) -> None:
 
 def test_two_jobs_are_compared_in_a_window_of_their_own(qtbot: QtBot, window: MainWindow) -> None:
     jobs = FakeJobs(job(id=1), job(id=2))
-    navigation = Navigation(
-        window, jobs, JobFilter(JobsModel(window), window), lambda _problem: None
-    )
+    navigation = Navigation(window, jobs, JobFilter(JobsModel(window), window), lambda _error: None)
     navigation.compare((1, 3))
     assert window.findChildren(CompareDialog) == []
     navigation.compare((1, 2))

@@ -1,4 +1,4 @@
-"""Problems are shown in words, newest first, until dismissed."""
+"""Errors are shown as text, newest first, until dismissed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_it_hides_while_there_is_nothing_to_say(qtbot: QtBot) -> None:
     assert bar.isHidden()
 
 
-def test_the_newest_problem_is_in_front_and_dismissing_shows_the_one_before(qtbot: QtBot) -> None:
+def test_the_newest_error_is_in_front_and_dismissing_shows_the_one_before(qtbot: QtBot) -> None:
     bar = NoticeBar()
     qtbot.addWidget(bar)
-    bar.show_problem(_FIRST)
-    bar.show_problem(_SECOND)
+    bar.show_error(_FIRST)
+    bar.show_error(_SECOND)
     assert _SECOND.what in _texts(bar)
     bar.findChildren(QPushButton)[0].click()
     assert "The server did not start — my-server" in _texts(bar)
@@ -45,20 +45,20 @@ def test_all_can_be_dismissed_at_once_where_there_are_several(qtbot: QtBot) -> N
     bar = NoticeBar()
     qtbot.addWidget(bar)
     (every,) = (each for each in bar.findChildren(QPushButton) if "all" in each.text())
-    bar.show_problem(_FIRST)
+    bar.show_error(_FIRST)
     assert every.isHidden()
-    bar.show_problem(_SECOND)
+    bar.show_error(_SECOND)
     assert not every.isHidden()
     with qtbot.waitSignal(bar.emptied):
         every.click()
-    assert bar.problems() == ()
+    assert bar.errors() == ()
     assert bar.isHidden()
 
 
 def test_a_caret_in_the_evidence_stands_below_what_it_points_at(qtbot: QtBot) -> None:
     bar = NoticeBar()
     qtbot.addWidget(bar)
-    bar.show_problem(
+    bar.show_error(
         ErrorDetails("This is no JSON", "line 1, column 9", detail='{"iii": ]\n        ^')
     )
     (detail,) = (label for label in bar.findChildren(QLabel) if "^" in label.text())
@@ -69,8 +69,8 @@ def test_a_caret_in_the_evidence_stands_below_what_it_points_at(qtbot: QtBot) ->
 def test_tab_goes_through_the_buttons_as_they_stand(qtbot: QtBot) -> None:
     bar = NoticeBar()
     qtbot.addWidget(bar)
-    bar.show_problem(ErrorDetails("One"))
-    bar.show_problem(ErrorDetails("Two"))
+    bar.show_error(ErrorDetails("One"))
+    bar.show_error(ErrorDetails("Two"))
     bar.set_doctor(bool)
     buttons = sorted(bar.findChildren(QPushButton), key=QWidget.x)
     buttons[0].setFocus()
@@ -79,18 +79,18 @@ def test_tab_goes_through_the_buttons_as_they_stand(qtbot: QtBot) -> None:
         QTest.keyClick(button, Qt.Key.Key_Tab)
 
 
-def test_the_same_problem_again_does_not_pile_up(qtbot: QtBot) -> None:
+def test_the_same_error_again_does_not_pile_up(qtbot: QtBot) -> None:
     bar = NoticeBar()
     qtbot.addWidget(bar)
-    for problem in (_FIRST, _SECOND, _FIRST):
-        bar.show_problem(problem)
-    assert bar.problems() == (_SECOND, _FIRST)
+    for error in (_FIRST, _SECOND, _FIRST):
+        bar.show_error(error)
+    assert bar.errors() == (_SECOND, _FIRST)
 
 
 def test_server_text_is_plain_and_bounded(qtbot: QtBot) -> None:
     bar = NoticeBar()
     qtbot.addWidget(bar)
-    bar.show_problem(ErrorDetails("<b>bold</b>" + "x" * 100_000))
+    bar.show_error(ErrorDetails("<b>bold</b>" + "x" * 100_000))
     labels = bar.findChildren(QLabel)
     assert all(label.textFormat() is Qt.TextFormat.PlainText for label in labels)
     assert max(len(label.text()) for label in labels) <= 1000
@@ -111,11 +111,11 @@ def _bar_in(place: QWidget, qtbot: QtBot) -> NoticeBar:
     return bar
 
 
-def test_however_long_a_problem_is_it_makes_no_window_grow(qtbot: QtBot) -> None:
+def test_however_long_an_error_is_it_makes_no_window_grow(qtbot: QtBot) -> None:
     place = QWidget()
     place.resize(600, 120)
     bar = _bar_in(place, qtbot)
-    bar.show_problem(_LONG)
+    bar.show_error(_LONG)
     qtbot.waitUntil(lambda: bar.height() > 10)
     line = bar.fontMetrics().lineSpacing()
     assert bar.minimumSizeHint().height() <= 5 * line
@@ -123,16 +123,16 @@ def test_however_long_a_problem_is_it_makes_no_window_grow(qtbot: QtBot) -> None
     assert bar.minimumSizeHint().width() < 400
 
 
-def test_all_of_a_long_problem_can_be_scrolled_to(qtbot: QtBot) -> None:
+def test_all_of_a_long_error_can_be_scrolled_to(qtbot: QtBot) -> None:
     place = QWidget()
     place.resize(600, 500)
     bar = _bar_in(place, qtbot)
-    bar.show_problem(_LONG)
+    bar.show_error(_LONG)
     (area,) = bar.findChildren(QScrollArea)
     scroll = area.verticalScrollBar()
     qtbot.waitUntil(lambda: scroll.maximum() > 400 * bar.fontMetrics().lineSpacing())
     assert bar.height() < 12 * bar.fontMetrics().lineSpacing()
     scroll.setValue(50)
-    bar.show_problem(_FIRST)
+    bar.show_error(_FIRST)
     qtbot.waitUntil(lambda: scroll.maximum() == 0)
     assert "exit code 3" in _texts(bar)

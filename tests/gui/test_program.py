@@ -55,7 +55,7 @@ def set_aside(folder: Path) -> list[str]:
 
 
 def told(program: Program) -> tuple[ErrorDetails, ...]:
-    return program.window.notices.problems()
+    return program.window.notices.errors()
 
 
 async def test_an_empty_folder_gives_three_choices_and_no_complaint(
@@ -73,7 +73,7 @@ async def test_in_safe_mode_nothing_is_connected_before_the_user_does_it(
     save(data_dir, demo=demo_entry(connectAtStart=True))
     options = WindowOptions(data_dir=data_dir, is_safe=is_safe)
     async with until_quit(Program(qapp, options)) as program:
-        said = [problem.what for problem in told(program)]
+        said = [error.what for error in told(program)]
         assert any(what.startswith("Safe mode: no server is connected") for what in said) is is_safe
         assert bool(asked(program)) is not is_safe  # whether it may be connected, which comes first
         if is_safe:
@@ -113,12 +113,12 @@ async def test_a_damaged_store_is_reported_once_and_kept(
 ) -> None:
     (data_dir / FILE).write_bytes(b"no database" * 1000)
     async with running(qapp, data_dir) as program:
-        (problem,) = told(program)
-        assert "damaged" in problem.what
-        assert problem.where in set_aside(data_dir)
+        (error,) = told(program)
+        assert "damaged" in error.what
+        assert error.where in set_aside(data_dir)
         await anyio.sleep(0.6)  # the store is looked after four times a second
         assert len(told(program)) == 1
-        program.window.notices.show_problem(ErrorDetails("something else"))
+        program.window.notices.show_error(ErrorDetails("something else"))
         await anyio.sleep(0.3)
         assert told(program)[-1] == ErrorDetails("something else")
 
@@ -130,8 +130,8 @@ async def test_a_store_of_a_newer_version_is_reported_and_its_jobs_are_shown(
         await begun(store, origin=ORIGIN)
     query(data_dir, "PRAGMA user_version = 99")
     async with running(qapp, data_dir) as program:
-        (problem,) = told(program)
-        assert "newer version" in problem.what
+        (error,) = told(program)
+        assert "newer version" in error.what
         assert len(program.engine.jobs.ids()) == 1
 
 

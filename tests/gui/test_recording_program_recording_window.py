@@ -76,7 +76,7 @@ async def test_jobs_traffic_and_stderr_are_there_as_live(
         await until(lambda: traffic_rows(program) == 13)
         program.window.open_dock("stderr")
         await until(lambda: "nearly there" in program.window.stderr_pane.text.toPlainText())
-        assert program.window.notices.problems() == ()
+        assert program.window.notices.errors() == ()
 
 
 async def test_the_title_and_a_line_name_the_file_with_date_and_length(
@@ -146,17 +146,17 @@ async def test_a_cut_end_is_reported_once_in_the_line_and_whole_on_demand(
     file = tmp_path / "cut.mcprec"
     file.write_bytes(written().content[:-20] + b"\x00")
     async with showing(qapp, file, data_dir) as program:
-        await until(lambda: bool(program.banner.problems))
+        await until(lambda: bool(program.banner.errors))
         await shown(program)
-        problems = program.banner.problems
-        assert [problem.what for problem in problems] == [
+        errors = program.banner.errors
+        assert [error.what for error in errors] == [
             "The recording ends here while 1 job was running",
             "The recording ends in the middle of a line, which is left out",
         ]
         assert program.banner.details.isVisible()
-        assert program.window.notices.problems() == ()
+        assert program.window.notices.errors() == ()
         program.banner.details.click()
-        assert set(program.window.notices.problems()) == set(problems)
+        assert set(program.window.notices.errors()) == set(errors)
 
 
 async def test_a_replay_at_a_speed_begins_with_what_had_happened(

@@ -63,7 +63,7 @@ def source() -> FakeServers:
     return FakeServers(
         server("up", state=ServerState.CONNECTED),
         server("down"),
-        server("bad", state=ServerState.FAILED, problem=ErrorDetails("<b>Not found</b>")),
+        server("bad", state=ServerState.FAILED, error=ErrorDetails("<b>Not found</b>")),
     )
 
 
@@ -200,7 +200,7 @@ def test_the_button_adds_a_server(qtbot: QtBot, servers: ServerList) -> None:
         button.click()
 
 
-def test_a_problem_is_never_markup_in_a_tool_tip(qtbot: QtBot, servers: ServerList) -> None:
+def test_an_error_is_never_markup_in_a_tool_tip(qtbot: QtBot, servers: ServerList) -> None:
     place = servers.view.visualRect(servers.view.model().index(2, 0)).center()
     event = QHelpEvent(QEvent.Type.ToolTip, place, servers.view.viewport().mapToGlobal(place))
     servers.view.viewportEvent(event)
@@ -441,7 +441,7 @@ def test_many_servers_can_be_filtered_and_escape_shows_all(
     [
         ({"sign_in": SignIn("a", "https://x")}, "server-sign-in"),
         ({"health": Health(0.0, 0.1)}, "server-silent"),
-        ({"problem": ErrorDetails("No list")}, "server-connected"),
+        ({"error": ErrorDetails("No list")}, "server-connected"),
     ],
 )
 def test_what_needs_the_user_is_seen_in_the_icon_and_in_the_colour_of_the_words(

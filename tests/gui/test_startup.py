@@ -107,7 +107,7 @@ async def test_what_is_wrong_with_the_settings_of_recordings_is_reported_in_the_
     options = WindowOptions(data_dir=data_dir)
     opening = WindowStartup(qapp, options)
     opening.show()
-    (told,) = opening.window.notices.problems()
+    (told,) = opening.window.notices.errors()
     assert isinstance(told, ErrorDetails)
     assert "recording settings" in told.what
     async with until_quit(Program(qapp, options, opening)):

@@ -24,7 +24,7 @@ class FakeRecorder:
     """A recorder whose state a test sets."""
 
     def __init__(self) -> None:
-        self.problem: ErrorDetails | None = None
+        self.error: ErrorDetails | None = None
         self.is_recording = True
         self.size = 340_000_000
         self.count = 1_299_999
@@ -64,7 +64,7 @@ def test_a_recording_that_stopped_is_reported_with_the_reason(
 ) -> None:
     source = Recorded()
     bar = _bar(qtbot, source, appearance, TapedTraffic())
-    source.recorder.problem = ErrorDetails("The disk is <full>", "/data", "Make room")
+    source.recorder.error = ErrorDetails("The disk is <full>", "/data", "Make room")
     source.recorder.is_recording = False
     bar.refresh()
     assert bar.warning == "Not recorded"

@@ -55,8 +55,8 @@ class Program:
     async def run(self) -> None:
         """Go on with the export that is saved, or begin it."""
         async with Engine(store=self._place.store()) as self._engine:
-            if self._engine.resumer.problem is not None:
-                say(f"problem {self._engine.resumer.problem.as_text()!r}")
+            if self._engine.resumer.error is not None:
+                say(f"error {self._engine.resumer.error.as_text()!r}")
             self._engine.subscribe(self._tell)
             say(f"opened {len(self._engine.jobs.ids())}")
             with contextlib.suppress(UserError):
@@ -113,7 +113,7 @@ class Program:
         with contextlib.suppress(FileNotFoundError):
             owner = self._mark.readlink().name
             if _runs(int(owner)):
-                say(f"problem two attempts in flight, the other one of {owner}")
+                say(f"error two attempts in flight, the other one of {owner}")
             self._mark.unlink()
         self._take_mark()
 

@@ -98,7 +98,7 @@ def recorded(data_dir: Path) -> RecordingReader:
 def frames_of(reader: RecordingReader) -> list[Frame]:
     """All frames, and a check that nothing is wrong with the file."""
     frames = [frame for chunk in reader for frame in chunk.frames]
-    assert reader.problems == []
+    assert reader.errors == []
     return frames
 
 

@@ -264,13 +264,13 @@ async def test_a_crash_loses_the_jobs_of_that_server_alone() -> None:
             calls.start_soon(call, "strong", "known_total", {"steps": 20, "interval_s": 0.01})
         await watch.until(lambda: engine.servers.snapshot("weak").state is ServerState.FAILED)
         assert engine.servers.snapshot("strong").state is ServerState.CONNECTED
-        problem = engine.servers.snapshot("weak").problem
+        error = engine.servers.snapshot("weak").error
     assert outcomes["strong"].state is JobState.DONE
     assert outcomes["weak"].state is JobState.LOST
     assert outcomes["weak"].failure is not None
     assert "connection ended" in outcomes["weak"].failure.message
-    assert problem is not None
-    assert "exit code" in problem.what
+    assert error is not None
+    assert "exit code" in error.what
 
 
 async def test_a_job_whose_server_the_user_disconnects_is_lost_and_no_fault() -> None:
@@ -294,7 +294,7 @@ async def test_a_server_that_ended_can_be_connected_again() -> None:
         again = await engine.servers.connect("demo")
         assert again.state is ServerState.CONNECTED
         assert again.connection == "demo#2"
-        assert again.problem is None
+        assert again.error is None
         assert (await engine.calls.make(tool("known_total", quick(1)))).state is JobState.DONE
 
 
@@ -343,8 +343,8 @@ async def test_arguments_are_checked_against_the_tools_schema() -> None:
     async with connected() as (engine, _):
         assert await engine.calls.check_arguments("demo", "known_total", {"steps": 3}) == ([], ())
         found = await engine.calls.check_arguments("demo", "known_total", {"steps": "three"})
-        (problem,) = found.problems
-        assert problem.startswith("steps: ")
+        (error,) = found.violations
+        assert error.startswith("steps: ")
 
 
 async def test_a_tool_that_does_not_exist_is_answered_with_names_like_it() -> None:

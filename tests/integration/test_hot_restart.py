@@ -125,9 +125,9 @@ async def test_a_path_that_does_not_exist_is_reported_while_the_server_works(
         told = Told(engine)
         engine.servers.add(watched(tmp_path, watch=watch))
         await engine.servers.connect("plain")
-        problem = engine.servers.snapshot("plain").problem
-        assert problem is not None
-        assert problem.where == str(tmp_path / "none")
+        error = engine.servers.snapshot("plain").error
+        assert error is not None
+        assert error.where == str(tmp_path / "none")
         await settled(engine, told, tmp_path, "edited", 1)
 
 

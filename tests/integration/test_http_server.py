@@ -142,9 +142,9 @@ async def test_a_killed_server_loses_its_job_and_then_the_connection(era: str) -
         with contextlib.suppress(UserError):
             assert (await engine.calls.make(count(1))).state is JobState.LOST
         await watch.until(lambda: not engine.servers.snapshot("demo").state.is_up)
-        problem = engine.servers.snapshot("demo").problem
-    assert problem is not None
-    assert "refused" in problem.what
+        error = engine.servers.snapshot("demo").error
+    assert error is not None
+    assert "refused" in error.what
 
 
 @pytest.mark.parametrize("era", ERAS)

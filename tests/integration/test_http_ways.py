@@ -41,10 +41,10 @@ async def test_a_certificate_that_nobody_trusts_is_explained(tmp_path: Path) -> 
     async with http_server("--tls", *self_signed(tmp_path)) as server:
         with pytest.raises(UserError) as caught:
             await outcome(server.url)
-    problem = caught.value.details
-    assert problem.what == "Cannot establish a secure connection to the server"
-    assert "not signed by a trusted authority" in problem.hint
-    assert "SSL_CERT_FILE" in problem.hint
+    error = caught.value.details
+    assert error.what == "Cannot establish a secure connection to the server"
+    assert "not signed by a trusted authority" in error.hint
+    assert "SSL_CERT_FILE" in error.hint
 
 
 async def test_a_certificate_of_ones_own_is_trusted_once_it_is_named(

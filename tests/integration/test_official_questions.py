@@ -120,7 +120,7 @@ async def test_an_official_server_understands_each_answer_to_a_form(
     for said, answer in answers.items():
         outcome, [asked] = await servers.called(era, "form", form=answer)
         assert _said(outcome) == said
-        assert asked.problem == ""
+        assert asked.error == ""
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -130,7 +130,7 @@ async def test_an_official_server_samples_with_pictures_and_tools(
     outcome, [asked] = await servers.called(era, "sampling", sampling=Sampled(SAMPLED))
     assert json.loads(_said(outcome)) == SAMPLED
     assert asked.message == "Write a haiku"
-    assert asked.problem == ""
+    assert asked.error == ""
     assert asked.params["tools"][0]["name"] == "count"
 
 

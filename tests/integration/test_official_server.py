@@ -58,7 +58,7 @@ async def test_an_official_server_is_connected_called_and_read(era: Era, revisio
         read = await engine.calls.make(Call("sdk", "resources/read", {"uri": "text://one"}))
         params = {"name": "greet", "arguments": {"name": "Ada"}}
         greeted = await engine.calls.make(Call("sdk", "prompts/get", params))
-        assert (await engine.calls.check_arguments("sdk", "count", {"to": "x"})).problems
+        assert (await engine.calls.check_arguments("sdk", "count", {"to": "x"})).violations
     ticks = [fact for update in updates for _, _, fact in update.changes.ticks]
     assert server.revision == revision
     assert [tool.name for tool in server.tools] == ["count"]

@@ -61,7 +61,7 @@ async def test_a_server_that_our_question_breaks_is_connected_by_the_handshake(
     assert (found.revision, outcome.state) == ("2025-06-18", JobState.DONE)
     assert sent(frames, "s#1") == ["server/discover", "initialize"]
     assert sent(frames, "s#2")[:2] == ["initialize", "notifications/initialized"]
-    assert found.problem is None
+    assert found.error is None
     reasons = [f.raw for f in frames if f.raw.startswith(b'{"event":"restarting"')]
     assert len(reasons) == 1
     assert b"the server exited after server/discover and initialize" in reasons[0]

@@ -91,7 +91,7 @@ async def recorded(
             await engine.servers.connect(definition.name)
         await scene(engine, watch)
         await engine.aclose()
-    assert recorder.problem is None
+    assert recorder.error is None
     return Live(engine, watch, clock.monotonic())
 
 
@@ -104,7 +104,7 @@ def played(path: Path) -> Playback:
 
 def assert_same(live: Live, playback: Playback) -> None:
     """All that was seen live is seen again."""
-    assert playback.problems == []
+    assert playback.errors == []
     details = [playback.jobs.detail(job) for job in playback.jobs.ids()]
     seen = [_of_wire(detail) for detail in details if detail is not None]
     for detail, before in zip(seen, live.details, strict=True):
@@ -132,8 +132,8 @@ def _of_server(server: ServerSnapshot) -> ServerSnapshot:
     definition = definition.model_copy(
         update={"env": dict.fromkeys(definition.env, ""), "era": "auto"}
     )
-    problem = server.problem and server.problem._replace(hint="")
-    return dataclasses.replace(server, definition=definition, problem=problem)
+    error = server.error and server.error._replace(hint="")
+    return dataclasses.replace(server, definition=definition, error=error)
 
 
 def tool(name: str, arguments: dict[str, Any], **options: Any) -> Call:
@@ -280,7 +280,7 @@ async def test_a_session_that_was_killed_is_played_up_to_its_last_whole_line(
     assert playback.servers.snapshot("demo").state is ServerState.CONNECTED
     assert playback.servers.snapshot("demo").pid is not None
     assert (job.rate, job.eta_s) == (None, None)
-    assert [problem.what for problem in playback.problems] == [
+    assert [error.what for error in playback.errors] == [
         "The recording ends here while 1 job was running",
         "The recording ends in the middle of a line, which is left out",
     ]

@@ -63,7 +63,7 @@ async def test_a_server_killed_during_calls_comes_back_and_the_jobs_say_what_hap
             ServerState.CONNECTED,
         ]
         found = engine.servers.snapshot("plain")
-        assert (found.restarts, found.retry, found.problem) == (1, None, None)
+        assert (found.restarts, found.retry, found.error) == (1, None, None)
         assert pid_of(engine) != first
         assert words_of(await engine.calls.make(tool("echo"))) == "plain"
 
@@ -80,8 +80,8 @@ async def test_while_it_waits_a_server_says_so_and_why() -> None:
         assert (found.retry.number, found.retry.limit) == (1, 5)
         assert found.retry.due_at is not None
         assert 590 < found.retry.due_at - engine.now() <= 600
-        assert found.problem is not None
-        assert "exit code 4" in found.problem.what
+        assert found.error is not None
+        assert "exit code 4" in found.error.what
         began = time.monotonic()
         await engine.servers.connect("plain")
         assert engine.servers.snapshot("plain").restarts == 1
@@ -143,11 +143,11 @@ async def test_at_the_limit_it_is_reported_how_often_it_was_tried_and_why_it_fai
         except UserError as error:  # it may be gone before its tools are read
             assert "exit code 7" in str(error)  # noqa: PT017
         await told.until_state(ServerState.FAILED)
-        problem = engine.servers.snapshot("plain").problem
-        assert problem is not None
-        assert problem.what == "The server was reconnected 2 times in a row and failed each time"
-        assert "exit code 7" in problem.detail
-        assert "that was all" in problem.detail
+        details = engine.servers.snapshot("plain").error
+        assert details is not None
+        assert details.what == "The server was reconnected 2 times in a row and failed each time"
+        assert "exit code 7" in details.detail
+        assert "that was all" in details.detail
         assert engine.servers.snapshot("plain").connection == "plain#3"
         assert told.states.count(ServerState.WAITING) == 2
 
@@ -206,8 +206,8 @@ async def test_many_servers_are_connected_side_by_side_and_gone_within_five_seco
     async with Engine(reconnects=True) as engine:
         names = [engine.servers.add(plain()) for _ in range(50)]
         bad = engine.servers.add(plain(command="no-such-command-anywhere"))
-        problems = await connect_all(engine.servers.connect, [*names, bad])
-        assert set(problems) == {bad}
+        errors = await connect_all(engine.servers.connect, [*names, bad])
+        assert set(errors) == {bad}
         assert {engine.servers.snapshot(name).state for name in names} == {ServerState.CONNECTED}
         pids = [pid_of(engine, name) for name in names]
         began = time.monotonic()

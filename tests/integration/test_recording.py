@@ -39,7 +39,7 @@ def read(path: Path | str, *, is_cut: bool = False) -> list[Frame]:
     """All frames of a recording, in which nothing is wrong but that the end may be missing."""
     reader = RecordingReader(Path(path))
     frames = [frame for chunk in reader for frame in chunk.frames]
-    unsound = [problem.what for problem in reader.problems]
+    unsound = [error.what for error in reader.errors]
     assert unsound == [] or (is_cut and "ends in the middle of a line" in unsound[0])
     return frames
 
@@ -262,7 +262,7 @@ async def test_a_slow_disk_slows_the_server_and_loses_nothing(
         with anyio.fail_after(PATIENCE_S):
             outcome = await engine.calls.make(Call("demo", "tools/call", params))
         assert outcome.failure is None
-    assert recorder.problem is None
+    assert recorder.error is None
     assert ticks(frames) == list(range(1, 20_001))
     assert read(tmp_path / "a.mcprec") == frames
     assert engine.timeline.end == len(frames)

@@ -160,7 +160,7 @@ async def test_without_a_store_everything_works_in_memory(place: Place) -> None:
     async with running(place, saves=False) as (engine, _):
         outcome = await engine.calls.make(export())
         assert (outcome.state, outcome.resume_id) == (JobState.RESUMABLE, None)
-        assert engine.resumer.problem is None
+        assert engine.resumer.error is None
         outcome = await engine.resumer.resume(1, auto_resume=AT_ONCE)
         assert outcome.state is JobState.DONE
     assert place.chunks() == whole()

@@ -178,7 +178,7 @@ async def test_what_cannot_be_saved_is_resumable_in_memory_and_said(
         outcome = await engine.calls.make(export())
         assert (outcome.state, outcome.resume_id) == (JobState.RESUMABLE, None)
         assert the_job(engine).resume_note == "Not saved: The disk is full"
-        assert engine.resumer.problem is not None
+        assert engine.resumer.error is not None
         assert (await engine.resumer.resume(1, auto_resume=AT_ONCE)).state is JobState.DONE
     assert place.chunks() == whole()
 

@@ -65,7 +65,7 @@ class Programs:
         assert line
         if line == "ended":
             return ""
-        assert not line.startswith("problem"), line
+        assert not line.startswith("error"), line
         self.said.append(line)
         return line
 
@@ -138,7 +138,7 @@ class Campaign:
             assert self._newest is None
             return
         async with opened(place.data_dir) as store:
-            assert store.problem is None
+            assert store.error is None
             chains = await store.chains()
             running = await self._in_flight([chain.id for chain in chains])
         assert len(chains) <= 1

@@ -97,8 +97,8 @@ async def test_a_damaged_file_is_set_aside_and_reported_once(place: Place) -> No
         await engine.calls.make(export())
     (place.data_dir / FILE).write_bytes(b"SQLite format 3\0" + b"rubbish" * 1000)
     async with running(place) as (engine, _):
-        assert engine.resumer.problem is not None
-        assert "set aside" in engine.resumer.problem.what
+        assert engine.resumer.error is not None
+        assert "set aside" in engine.resumer.error.what
         assert list(engine.jobs.ids()) == []
         assert (await engine.calls.make(export(job="b"))).resume_id is not None
         assert len(saved_tokens(place)) == 1
@@ -109,8 +109,8 @@ async def test_a_newer_file_is_read_and_what_is_new_stays_in_memory(place: Place
         await engine.calls.make(export())
     query(place.data_dir, "PRAGMA user_version = 99")
     async with running(place) as (engine, _):
-        assert engine.resumer.problem is not None
-        assert "newer version" in engine.resumer.problem.what
+        assert engine.resumer.error is not None
+        assert "newer version" in engine.resumer.error.what
         assert the_job(engine).can_resume
         with pytest.raises(UserError, match="newer version"):
             await engine.resumer.resume(1)

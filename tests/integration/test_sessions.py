@@ -42,14 +42,14 @@ async def connect(*options: str, **settings: Any) -> ServerSnapshot:
         )
 
 
-async def problem_of(definition: StdioDefinition) -> ErrorDetails:
+async def error_of(definition: StdioDefinition) -> ErrorDetails:
     """Why the server cannot be connected; its snapshot must tell the same."""
     async with Engine() as engine:
         name = engine.servers.add(definition)
         with pytest.raises(UserError) as caught:
             await engine.servers.connect(name)
         assert engine.servers.snapshot(name).state is ServerState.FAILED
-        assert engine.servers.snapshot(name).problem == caught.value.details
+        assert engine.servers.snapshot(name).error == caught.value.details
         return caught.value.details
 
 
@@ -157,51 +157,51 @@ async def test_a_server_without_a_list_is_connected_and_says_what_is_missing(
     server = await connect("--ignore-method", "tools/list")
     assert server.state is ServerState.CONNECTED
     assert server.tools == ()
-    assert server.problem is not None
-    assert "tools/list" in server.problem.what
+    assert server.error is not None
+    assert "tools/list" in server.error.what
 
 
 async def test_a_command_that_does_not_exist_is_named() -> None:
-    problem = await problem_of(StdioDefinition(name="t", command="no-such-command-anywhere"))
-    assert problem.where == "no-such-command-anywhere"
+    error = await error_of(StdioDefinition(name="t", command="no-such-command-anywhere"))
+    assert error.where == "no-such-command-anywhere"
 
 
 async def test_a_server_that_exits_at_once_tells_its_code_and_last_words() -> None:
-    problem = await problem_of(server_definition("--profile", "exit"))
-    assert "exit code 3" in problem.what
-    assert "DEMO_API_KEY is not set" in problem.detail
-    assert "--profile exit" in problem.where
-    assert "terminal" in problem.hint
+    error = await error_of(server_definition("--profile", "exit"))
+    assert "exit code 3" in error.what
+    assert "DEMO_API_KEY is not set" in error.detail
+    assert "--profile exit" in error.where
+    assert "terminal" in error.hint
 
 
 async def test_a_server_killed_by_a_signal_tells_which() -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
-    assert "SIGSEGV" in (await problem_of(python(code))).what
+    assert "SIGSEGV" in (await error_of(python(code))).what
 
 
 @pytest.mark.usefixtures("own_limit")
 async def test_a_program_that_speaks_no_mcp_is_quoted() -> None:
     code = "import sys; print('Welcome to Not An MCP Server', flush=True); sys.stdin.read()"
-    problem = await problem_of(python(code, connect_timeout_s=2.5))  # starts in far less
-    assert "not JSON-RPC" in problem.what
-    assert "Welcome to Not An MCP Server" in problem.detail
+    error = await error_of(python(code, connect_timeout_s=2.5))  # starts in far less
+    assert "not JSON-RPC" in error.what
+    assert "Welcome to Not An MCP Server" in error.detail
 
 
 async def test_a_server_that_never_answers_fails_at_the_limit() -> None:
     definition = server_definition("--profile", "silent", connect_timeout_s=0.5)
     began = time.monotonic()
-    problem = await problem_of(definition)
-    assert "server/discover" in problem.what
-    assert "0.5 s" in problem.what
-    assert "--connect-timeout" in problem.hint
+    error = await error_of(definition)
+    assert "server/discover" in error.what
+    assert "0.5 s" in error.what
+    assert "--connect-timeout" in error.hint
     assert time.monotonic() - began < allowed(3)
 
 
 async def test_a_version_that_nobody_knows_is_reported_beside_those_we_speak() -> None:
-    problem = await problem_of(server_definition("--profile", "wrong-version"))
-    assert "3000-01-01" in problem.what
-    assert "2025-11-25" in problem.as_text()
-    assert "--profile wrong-version" in problem.where
+    error = await error_of(server_definition("--profile", "wrong-version"))
+    assert "3000-01-01" in error.what
+    assert "2025-11-25" in error.as_text()
+    assert "--profile wrong-version" in error.where
 
 
 @pytest.mark.parametrize(
@@ -210,13 +210,13 @@ async def test_a_version_that_nobody_knows_is_reported_beside_those_we_speak() -
 async def test_an_era_that_was_fixed_wrongly_is_said_to_be_so(
     fixed: EraChoice, speaks: str
 ) -> None:
-    problem = await problem_of(server_definition("--era", speaks, era=fixed))
-    assert "era" in problem.hint
+    error = await error_of(server_definition("--era", speaks, era=fixed))
+    assert "era" in error.hint
 
 
 async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     definition = server_definition().model_copy(update={"cwd": str(tmp_path / "none")})
-    assert (await problem_of(definition)).where == str(tmp_path / "none")
+    assert (await error_of(definition)).where == str(tmp_path / "none")
 
 
 async def test_a_failed_server_can_be_connected_again() -> None:

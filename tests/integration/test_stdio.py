@@ -405,11 +405,11 @@ async def test_a_misspelt_command_is_answered_with_names_like_it(
     program = tmp_path / "weather-server"
     program.touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    problem = await refusal(StdioDefinition(name="t", command="wether-server"))
-    assert "not found" in problem.what
-    assert problem.where == "wether-server"
-    assert "weather-server" in problem.hint
-    assert str(tmp_path) in problem.detail
+    error = await refusal(StdioDefinition(name="t", command="wether-server"))
+    assert "not found" in error.what
+    assert error.where == "wether-server"
+    assert "weather-server" in error.hint
+    assert str(tmp_path) in error.detail
 
 
 async def test_the_path_of_the_definition_is_the_one_that_is_searched(tmp_path: Path) -> None:
@@ -419,17 +419,17 @@ async def test_the_path_of_the_definition_is_the_one_that_is_searched(tmp_path: 
 
 async def test_a_missing_file_is_answered_with_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "server.py").touch()
-    problem = await refusal(StdioDefinition(name="t", command=str(tmp_path / "sever.py")))
-    assert "file not found" in problem.what
-    assert "server.py" in problem.hint
+    error = await refusal(StdioDefinition(name="t", command=str(tmp_path / "sever.py")))
+    assert "file not found" in error.what
+    assert "server.py" in error.hint
 
 
 async def test_a_file_without_the_right_to_run_says_how_to_give_it(tmp_path: Path) -> None:
     script = tmp_path / "server.sh"
     script.write_text("#!/bin/sh\n")
-    problem = await refusal(StdioDefinition(name="t", command=str(script)))
-    assert "not executable" in problem.what
-    assert "chmod +x" in problem.hint
+    error = await refusal(StdioDefinition(name="t", command=str(script)))
+    assert "not executable" in error.what
+    assert "chmod +x" in error.hint
 
 
 async def test_a_folder_is_no_command(tmp_path: Path) -> None:
@@ -440,23 +440,23 @@ async def test_a_script_without_an_interpreter_line_is_explained(tmp_path: Path)
     script = tmp_path / "server"
     script.write_text("print('no first line')\n")
     script.chmod(0o755)
-    problem = await refusal(StdioDefinition(name="t", command=str(script)))
-    assert "#!" in problem.hint
+    error = await refusal(StdioDefinition(name="t", command=str(script)))
+    assert "#!" in error.hint
 
 
 async def test_a_script_whose_interpreter_is_missing_quotes_its_first_line(tmp_path: Path) -> None:
     script = tmp_path / "server"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    problem = await refusal(StdioDefinition(name="t", command=str(script)))
-    assert "interpreter" in problem.what
-    assert problem.detail == "#!/no/such/interpreter"
+    error = await refusal(StdioDefinition(name="t", command=str(script)))
+    assert "interpreter" in error.what
+    assert error.detail == "#!/no/such/interpreter"
 
 
 async def test_a_folder_to_start_in_that_is_missing_is_named(tmp_path: Path) -> None:
-    problem = await refusal(python("", cwd=str(tmp_path / "none")))
-    assert problem.where == str(tmp_path / "none")
-    assert "does not exist" in problem.what
+    error = await refusal(python("", cwd=str(tmp_path / "none")))
+    assert error.where == str(tmp_path / "none")
+    assert "does not exist" in error.what
 
 
 async def test_a_folder_to_start_in_that_is_a_file_is_named(tmp_path: Path) -> None:

@@ -143,8 +143,8 @@ def test_a_recording_whose_tap_was_killed_can_be_opened_and_exported(tmp_path: P
     got = raws([frame for chunk in reader for frame in chunk.frames], Channel.RECEIVED)
     assert len(got) * len(line) > 100_000
     assert set(got) == {line.encode()}
-    (problem,) = reader.problems
-    assert "ends in the middle of a line" in problem.what
+    (error,) = reader.errors
+    assert "ends in the middle of a line" in error.what
     (entry,) = RecordingsFolder(live(tmp_path)).entries()
     assert not entry.is_in_use
     ran = run("export", str(path), "--format", "jsonl")

@@ -86,7 +86,7 @@ async def test_our_client_gets_the_same_through_a_tap(
     else:
         assert job.tick_count == len(direct[3])
     assert through == direct
-    assert playback.problems == []
+    assert playback.errors == []
     recorded = playback.servers.snapshot("demo")
     assert (recorded.revision, recorded.state) == (direct[0], ServerState.CLOSED)
     assert {frame.connection for frame in tap.frames} == {"demo#1"}

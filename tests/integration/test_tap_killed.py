@@ -97,7 +97,7 @@ def _check_recordings(data_dir: Path) -> int:
         reader = RecordingReader(path)
         assert reader.header["tap"]["transport"] == "stdio"
         assert sum(len(chunk.frames) for chunk in reader) >= 1
-        assert {problem.what for problem in reader.problems} <= {_TORN}, path
+        assert {error.what for error in reader.errors} <= {_TORN}, path
     assert not any(entry.is_in_use for entry in RecordingsFolder(live(data_dir)).entries())
     return len(recordings(data_dir))
 

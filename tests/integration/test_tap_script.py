@@ -103,7 +103,7 @@ def test_a_script_is_announced_and_marks_the_recording(tmp_path: Path) -> None:
     (path,) = recordings(tmp_path)
     checked = run("check", str(path), "--fail-on", "never")
     assert "Changed by the script faults.txt" in checked.err
-    assert Playback(path).problems[0].what == "Changed by the script faults.txt"
+    assert Playback(path).errors[0].what == "Changed by the script faults.txt"
 
 
 def test_dropped_messages_are_recorded_as_they_were_sent(tmp_path: Path) -> None:

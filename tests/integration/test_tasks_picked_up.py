@@ -230,7 +230,7 @@ async def test_a_full_disk_costs_the_saving_of_a_task_and_not_the_task(
         query(place.data_dir, "DROP TABLE tasks")
         outcome = await called(engine, "task_work", "handshake")
         assert outcome.state is JobState.DONE
-        assert engine.resumer.problem is not None
+        assert engine.resumer.error is not None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")

@@ -94,7 +94,7 @@ def _script(folder: Path, command: Sequence[str]) -> list[str]:
 def _recorded(path: Path, channel: Channel) -> list[bytes]:
     reader = RecordingReader(path)
     chunks = [chunk for chunk in reader.slices() if chunk is not None]
-    assert not reader.problems
+    assert not reader.errors
     return [frame.raw for chunk in chunks for frame in chunk.frames if frame.channel is channel]
 
 

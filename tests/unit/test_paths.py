@@ -47,7 +47,7 @@ def test_an_existing_data_folder_keeps_its_rights(tmp_path: Path) -> None:
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
-def test_a_data_folder_that_cannot_be_made_is_a_problem_with_its_path(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_made_is_an_error_with_its_path(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(UserError) as caught:
@@ -56,7 +56,7 @@ def test_a_data_folder_that_cannot_be_made_is_a_problem_with_its_path(tmp_path: 
     assert "--data-dir" in caught.value.details.hint
 
 
-def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
+def test_a_data_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="is a file"):
         paths.data_dir(tmp_path / "file")
@@ -65,7 +65,7 @@ def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("below", "what"), [("", "No permission to access"), ("x", "Cannot create")]
 )
-def test_a_data_folder_that_is_closed_to_us_is_a_problem(
+def test_a_data_folder_that_is_closed_to_us_is_an_error(
     closed_dir: Path, below: str, what: str
 ) -> None:
     with pytest.raises(UserError) as caught:

@@ -39,7 +39,7 @@ class _State(NamedTuple):
 
     document: dict[str, Any]
     items: tuple[_SavedItem, ...] = ()
-    problems: tuple[ErrorDetails, ...] = ()
+    errors: tuple[ErrorDetails, ...] = ()
     is_simple: bool = True
     """Whether rewriting the file loses nothing: it has no comments and no duplicate names."""
 
@@ -60,7 +60,7 @@ class Catalogue:
 
     A change is applied to the file's current content, so that no other edit is overwritten.
     Unusable entries and unknown members stay in the file. A file that cannot be read is reported
-    (`problem`) and never overwritten; the previous entries stay in use. A change removes comments,
+    (`error`) and never overwritten; the previous entries stay in use. A change removes comments,
     so the file with comments is first copied (`.before`).
     """
 
@@ -71,14 +71,14 @@ class Catalogue:
         self._content: bytes | None = None
         self._stamp: _Stamp | None = None
         self._is_blank = False
-        self.problem: ErrorDetails | None = None
+        self.error: ErrorDetails | None = None
         """Why the file cannot be read; until then nothing can be changed."""
         self.reload()
 
     @property
-    def problems(self) -> tuple[ErrorDetails, ...]:
+    def errors(self) -> tuple[ErrorDetails, ...]:
         """Errors about unusable entries and duplicate names."""
-        return self._state.problems
+        return self._state.errors
 
     def entries(self) -> tuple[CatalogueEntry, ...]:
         """All usable servers, including disabled ones, in the user's order."""
@@ -184,7 +184,7 @@ class Catalogue:
                 self._read(self._path, stamp)
         except OSError as error:
             what, hint = "Cannot read the saved servers", "Check the file's permissions."
-            self.problem = ErrorDetails(what, str(self._path), hint, error.strerror or str(error))
+            self.error = ErrorDetails(what, str(self._path), hint, error.strerror or str(error))
         return self.entries() != before
 
     def _read(self, path: Path, stamp: _Stamp) -> None:
@@ -193,15 +193,15 @@ class Catalogue:
             is_blank, self._is_blank = self._is_blank, not content.strip()
             if self._is_blank and self._state.items and not is_blank:
                 return  # keeping the old stamp, so that it is read again
-            if content != self._content or self.problem is not None:
+            if content != self._content or self.error is not None:
                 self._state = _state_of(content, path)
                 self._content = content
-            self.problem = None
+            self.error = None
         except FileNotFoundError:
             return
         except UserError as error:
             hint = "Fix the file, or move it away. Until then, changes are not saved."
-            self.problem = error.details._replace(hint=hint)
+            self.error = error.details._replace(hint=hint)
         self._stamp = stamp
 
     @contextlib.contextmanager
@@ -213,8 +213,8 @@ class Catalogue:
             else exclusive_lock(self._path, "the saved servers")
         ):
             self.reload()
-            if self.problem is not None:
-                raise UserError(self.problem)
+            if self.error is not None:
+                raise UserError(self.error)
             yield
 
     def _put(self, items: Sequence[_SavedItem]) -> None:
@@ -225,7 +225,7 @@ class Catalogue:
                 write_private(self._path.with_name(f"{self._path.name}.before"), self._content)
             write_private(self._path, content)
             self._content, self._stamp = content, _stamp(self._path)
-        self._state = _State(document, tuple(items), _remaining(self._state.problems, items))
+        self._state = _State(document, tuple(items), _remaining(self._state.errors, items))
 
     def _place(self, name: str, items: Sequence[_SavedItem]) -> int:
         for index, item in enumerate(items):
@@ -238,9 +238,9 @@ class Catalogue:
         return "" if self._path is None else str(self._path)
 
     def _missing(self, name: str) -> ErrorDetails:
-        for problem in self.problems:
-            if problem.where == place(self._where, name):
-                return problem
+        for error in self.errors:
+            if error.where == place(self._where, name):
+                return error
         names = [entry.name for entry in self.entries()]
         saved = one_line(", ".join(one_line(each, _NAME) for each in names), _NAMES)
         hint = f"{likely(name, names)}Saved servers: {saved}."
@@ -278,13 +278,11 @@ def _item(entry: CatalogueEntry, name: str) -> _SavedItem:
 
 
 def _remaining(
-    problems: Sequence[ErrorDetails], items: Sequence[_SavedItem]
+    errors: Sequence[ErrorDetails], items: Sequence[_SavedItem]
 ) -> tuple[ErrorDetails, ...]:
     unusable = [item.name for item in items if item.entry is None]
     return tuple(
-        problem
-        for problem in problems
-        if any(problem.where.endswith(place("", name)) for name in unusable)
+        error for error in errors if any(error.where.endswith(place("", name)) for name in unusable)
     )
 
 
@@ -297,22 +295,22 @@ def _state_of(content: bytes, path: Path) -> _State:
     servers = value.get(_SERVERS, {}) if isinstance(value, dict) else None
     if not isinstance(servers, dict):
         raise UserError(ErrorDetails(f'"{_SERVERS}" is not an object', str(path), EXAMPLE))
-    items, problems = [], []
+    items, errors = [], []
     for name, raw in servers.items():
         try:
             entry = read_entry(name, raw, place(str(path), name))
         except UserError as error:
-            problems.append(error.details)
+            errors.append(error.details)
             items.append(_SavedItem(name, raw, None))
         else:
             items.append(_SavedItem(name, raw, entry))
     for key in document.duplicates:
         what = f"Duplicate name {key.name!r}; the first entry is used"
-        problems.append(
+        errors.append(
             ErrorDetails(what, f"{path}, line {key.line}", "Rename or remove one of them.")
         )
     is_simple = not document.duplicates and is_plain_json(text)
-    return _State(value, tuple(items), tuple(problems), is_simple)
+    return _State(value, tuple(items), tuple(errors), is_simple)
 
 
 def _stamp(path: Path) -> _Stamp | None:

@@ -295,8 +295,8 @@ def _container(
     if not isinstance(servers, dict):
         is_there = client.container in members
         what = "is not an object" if is_there else "is missing"
-        problem = ErrorDetails(f'"{client.container}" {what} in the configuration', where, EXAMPLE)
-        raise UserError(problem) if is_there else NoContainerError(problem)
+        error = ErrorDetails(f'"{client.container}" {what} in the configuration', where, EXAMPLE)
+        raise UserError(error) if is_there else NoContainerError(error)
     container = ServerContainer(servers, path or (client.container,))
     if client is GEMINI:
         return _limited(container, as_object(members.get("mcp")))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TOKEN: Final = re.compile(r'("(?:[^"\\]++|\\.)*+")(\s*+:)?|[{}\[\]]|\n', re.DOTALL)
-_MOST_DUPLICATES: Final = 100  # a file with more of them has a different problem
+_MOST_DUPLICATES: Final = 100  # a file with more of them has another error
 
 
 class UneditableError(Exception):
@@ -147,12 +147,12 @@ def read_json(text: str, where: str, hint: str) -> Document:
         value = json.loads(plain, object_pairs_hook=_FirstWins(repeats), parse_constant=_refused)
     except json.JSONDecodeError as error:
         mistake = Mistake(error.msg, error.lineno, error.colno)
-        raise UserError(_problem("JSON", text, where, hint, mistake)) from error
+        raise UserError(_details("JSON", text, where, hint, mistake)) from error
     except RecursionError as error:
         raise UserError(_too_deep(where, hint)) from error
     except ValueError as error:  # NaN, or an integer of thousands of digits
         mistake = _bad_number(plain)
-        raise UserError(_problem("JSON", text, where, hint, mistake)) from error
+        raise UserError(_details("JSON", text, where, hint, mistake)) from error
     _check_depth(value, where, hint)
     return Document(value, tuple(duplicate_keys(plain)) if repeats else ())
 
@@ -181,7 +181,7 @@ def read_toml(text: str, where: str, hint: str) -> Document:
     try:
         value = tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        raise UserError(_problem("TOML", text, where, hint, _toml_mistake(error, text))) from error
+        raise UserError(_details("TOML", text, where, hint, _toml_mistake(error, text))) from error
     except RecursionError as error:
         raise UserError(_too_deep(where, hint)) from error
     except ValueError as error:
@@ -260,7 +260,7 @@ def _toml_mistake(error: tomllib.TOMLDecodeError, text: str) -> Mistake:
     return Mistake(what, int(place[1]), int(place[2]))
 
 
-def _problem(kind: str, text: str, where: str, hint: str, mistake: Mistake) -> ErrorDetails:
+def _details(kind: str, text: str, where: str, hint: str, mistake: Mistake) -> ErrorDetails:
     return ErrorDetails(
         f"The configuration file is not valid {kind}: {mistake.what}",
         f"{where}, line {mistake.line}, column {mistake.column}",

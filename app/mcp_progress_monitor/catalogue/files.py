@@ -40,8 +40,8 @@ def exclusive_lock(path: Path, what: str) -> Iterator[None]:
         lock.acquire()
     except Timeout as error:
         hint = "Try again in a moment."
-        problem = ErrorDetails(f"Another program is changing {what}", str(path), hint)
-        raise UserError(problem) from error
+        details = ErrorDetails(f"Another program is changing {what}", str(path), hint)
+        raise UserError(details) from error
     except (OSError, NotImplementedError):
         yield
         return
@@ -109,12 +109,12 @@ def decoded(content: bytes, path: Path) -> str:
         before = content[: error.start].decode(encoding, "replace")
         line = before.count("\n") + 1
         column = len(before) - before.rfind("\n")
-        problem = ErrorDetails(
+        details = ErrorDetails(
             f"The file is not valid {encoding.removesuffix('-sig').upper()}",
             f"{path}, line {line}, column {column}",
             "Save it as UTF-8.",
         )
-        raise UserError(problem) from error
+        raise UserError(details) from error
 
 
 def write_private(path: Path, content: bytes) -> None:

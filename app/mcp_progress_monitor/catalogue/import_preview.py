@@ -67,7 +67,7 @@ class ImportRow(NamedTuple):
     standing: ImportStatus
     name: str
     changes: tuple[str, ...] = ()
-    problem: ErrorDetails | None = None
+    error: ErrorDetails | None = None
 
 
 def preview(
@@ -80,7 +80,7 @@ def preview(
     saved, alike = _saved(catalogue)
     rows = [_row(found, saved, alike, known) for found in config.found]
     rows += [
-        ImportRow(None, ImportStatus.UNUSABLE, unusable.name, (), unusable.problem)
+        ImportRow(None, ImportStatus.UNUSABLE, unusable.name, (), unusable.error)
         for unusable in config.unusable
     ]
     return rows
@@ -125,8 +125,8 @@ def rows_named(rows: Sequence[ImportRow], names: Collection[str]) -> list[Import
     named = [row for row in rows if row.found is not None and row.found.definition.name in names]
     there = {row.found.definition.name for row in named if row.found is not None}
     for row in rows:
-        if row.problem is not None and row.name in names and row.name not in there:
-            raise UserError(row.problem)
+        if row.error is not None and row.name in names and row.name not in there:
+            raise UserError(row.error)
     return named
 
 

@@ -294,19 +294,19 @@ class Unusable(NamedTuple):
     """A server that cannot be used, and why."""
 
     name: str
-    problem: ErrorDetails
+    error: ErrorDetails
 
 
 @dataclasses.dataclass(frozen=True)
 class ConfigFile:
     """The servers of a file, with different names.
 
-    `problems` are all errors, those of `unusable` servers first.
+    `errors` are all errors, those of `unusable` servers first.
     """
 
     client: McpClient
     found: list[FoundServer]
-    problems: list[ErrorDetails]
+    errors: list[ErrorDetails]
     unusable: list[Unusable] = dataclasses.field(default_factory=list)
     path: Path | None = None
 
@@ -337,8 +337,8 @@ def read_file(
     config = ConfigFile(known, [], [], path=path)
     containers = containers_of(known, document.value, where)
     _read_all(config, containers, variables, where)
-    config.problems.extend(unusable.problem for unusable in config.unusable)
-    config.problems.extend(_duplicates(document, containers, where))
+    config.errors.extend(unusable.error for unusable in config.unusable)
+    config.errors.extend(_duplicates(document, containers, where))
     if not config.found and not config.unusable:
         raise UserError(ErrorDetails("The file contains no servers", where, EXAMPLE))
     return config
@@ -377,7 +377,7 @@ def _read_all(
                 config.found.append(names.renamed(found))
     if left_out:
         what = f"{formatting.number(left_out)} more servers in the file are left out"
-        config.problems.append(ErrorDetails(what, where))
+        config.errors.append(ErrorDetails(what, where))
 
 
 class _UniqueNames:

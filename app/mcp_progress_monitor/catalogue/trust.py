@@ -228,7 +228,7 @@ class Trust:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._unsaved: dict[str, dict[str, Any]] = {}
-        self.problem: ErrorDetails | None = None
+        self.error: ErrorDetails | None = None
         """Why the file was ignored when it was last read."""
 
     def is_trusted(self, definition: ServerDefinition) -> bool:
@@ -292,7 +292,7 @@ class Trust:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         """The approvals in the file, and those that could not be written to it."""
-        self.problem = None
+        self.error = None
         saved: dict[str, dict[str, Any]] = {}
         if self._path is not None:
             try:
@@ -300,9 +300,9 @@ class Trust:
             except FileNotFoundError:
                 pass
             except UserError as error:
-                self.problem = _unusable(self._path, error.details.detail or error.details.what)
+                self.error = _unusable(self._path, error.details.detail or error.details.what)
             except (OSError, ValueError, RecursionError) as error:
-                self.problem = _unusable(self._path, str(error))
+                self.error = _unusable(self._path, str(error))
         return {**saved, **self._unsaved}
 
 

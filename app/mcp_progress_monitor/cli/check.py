@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
 
 _SLICE_S: Final = 0.2
-_SHOWN_PROBLEMS: Final = 10
+_SHOWN_ERRORS: Final = 10
 _SHOWN_PLACES: Final = 20  # listed findings with the same text; other formats list all
 _NEVER: Final = "never"
 LEVELS: Final = (*(level.value for level in Level), _NEVER)
@@ -114,8 +114,8 @@ def _read_baseline(path: Path) -> Baseline:
     found = read_baseline(text)
     if found is None:
         hint = "Write one with: check FILE --format json --output BASELINE.json"
-        problem = ErrorDetails("The baseline is not a report of check", str(path), hint)
-        raise CommandFailed(ExitCode.USAGE, problem)
+        details = ErrorDetails("The baseline is not a report of check", str(path), hint)
+        raise CommandFailed(ExitCode.USAGE, details)
     return found
 
 
@@ -158,7 +158,7 @@ class RecordingCheck:
             self.schemas.unchecked,
             playback.length_s,
             playback.begun_when,
-            tuple(each.as_text() for each in playback.problems[:_SHOWN_PROBLEMS]),
+            tuple(each.as_text() for each in playback.errors[:_SHOWN_ERRORS]),
         )
 
     def expect(self, order: CheckOrder) -> None:
@@ -196,7 +196,7 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     check = RecordingCheck(playback, baseline)
     check.run()
     check.expect(order)
-    show_warnings(*playback.problems[:_SHOWN_PROBLEMS])  # the rest of a damaged file is checked
+    show_warnings(*playback.errors[:_SHOWN_ERRORS])  # the rest of a damaged file is checked
     shown = os.path.relpath(path) if path.is_relative_to(os.curdir) else str(path)
     found = _wanted(playback, order.where, list(check.judge.results))
     file = check.file(shown, found, baseline.fingerprints)

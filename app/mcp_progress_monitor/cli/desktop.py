@@ -53,13 +53,13 @@ def _require_modules() -> None:
         module = "PySide6.QtWidgets"
         importlib.import_module(module)
     except ImportError as error:
-        problem = ErrorDetails(
+        details = ErrorDetails(
             "Cannot load Qt, which the window needs",
             module,
             f"{_advice(error)} {_WITHOUT_WINDOW}",
             str(error),
         )
-        raise CommandFailed(ExitCode.USAGE, problem) from error
+        raise CommandFailed(ExitCode.USAGE, details) from error
 
 
 def restore_import() -> None:
@@ -89,12 +89,12 @@ def _require_display() -> None:
     if os.environ.get("WAYLAND_DISPLAY") or (display and _answers(display)):
         return
     where = f"DISPLAY is {display}, but no X server answers there"
-    problem = ErrorDetails(
+    error = ErrorDetails(
         "Cannot open a window: no display found",
         where if display else "neither DISPLAY nor WAYLAND_DISPLAY is set",
         f"Log in to a desktop, or use a virtual display: xvfb-run. {_WITHOUT_WINDOW}",
     )
-    raise CommandFailed(ExitCode.USAGE, problem)
+    raise CommandFailed(ExitCode.USAGE, error)
 
 
 def _answers(display: str) -> bool:
@@ -135,7 +135,7 @@ def open_window(
     definitions = () if saved else _definitions(common)
     record = _record(common)
     with contextlib.ExitStack() as stack:
-        folder, problem = _folder(common, stack)
+        folder, error = _folder(common, stack)
         require_toolkit()
         from mcp_progress_monitor.crash_reports import crash_trace
         from mcp_progress_monitor.gui.application import run_window
@@ -152,7 +152,7 @@ def open_window(
                 config=common.config,
                 record=record,
                 saved=saved,
-                problem=problem,
+                error=error,
                 is_safe=is_safe,
                 resets_layout=resets_layout,
             ),
@@ -168,7 +168,7 @@ def _end_servers() -> None:
 
 
 def _folder(common: CommonOptions, stack: contextlib.ExitStack) -> tuple[Path, ErrorDetails | None]:
-    """The data folder and its problem, if any.
+    """The data folder and the error, if any.
 
     If no folder can be used, a temporary one; `CommandFailed` if the user named that folder.
     """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 IMPORTED = "mcprec"  # the format that makes a recording of another program's file
 _SLICE_S = 0.2
-_SHOWN_PROBLEMS = 10
+_SHOWN_ERRORS = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
     try:
         made = export_chunks(playback, request, redaction, marks, on_share)
     except UserError as error:
-        problem = error.details._replace(where=str(order.file))
-        raise CommandFailed(ExitCode.USAGE, problem) from error
+        details = error.details._replace(where=str(order.file))
+        raise CommandFailed(ExitCode.USAGE, details) from error
     _write(made, order.output)
     _report_secrets(redaction, errors)
     return ExitCode.DONE
@@ -116,10 +116,10 @@ def _check_filter(where: str) -> None:
     try:
         parse(where)
     except FilterError as error:
-        raise CommandFailed(ExitCode.USAGE, _filter_problem(where, error)) from error
+        raise CommandFailed(ExitCode.USAGE, _filter_error(where, error)) from error
 
 
-def _filter_problem(where: str, error: FilterError) -> ErrorDetails:
+def _filter_error(where: str, error: FilterError) -> ErrorDetails:
     """The error, with the filter and a pointer to the error's position below it."""
     # One character for each control character, so that the pointer stays aligned.
     line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in where)
@@ -137,8 +137,8 @@ def _check_job(playback: Playback, order: ExportOrder) -> None:
         return
     jobs = playback.jobs.ids()
     hint = f"It has jobs {jobs[0]} to {jobs[-1]}." if jobs else "It has no jobs."
-    problem = ErrorDetails(f"The recording has no job {order.job}", str(order.file), hint)
-    raise CommandFailed(ExitCode.USAGE, problem)
+    error = ErrorDetails(f"The recording has no job {order.job}", str(order.file), hint)
+    raise CommandFailed(ExitCode.USAGE, error)
 
 
 def _write(made: Iterator[bytes], path: Path | None) -> None:
@@ -157,13 +157,13 @@ def _write(made: Iterator[bytes], path: Path | None) -> None:
             file.write(piece)
 
 
-def _show_warnings(playback: Playback, errors: StandardOutput) -> None:
+def _show_warnings(playback: Playback, stderr: StandardOutput) -> None:
     """Report damage in the recording; the rest is exported."""
-    problems: list[Any] = playback.problems
-    show_warnings(*problems[:_SHOWN_PROBLEMS])
-    if problems[_SHOWN_PROBLEMS:]:
-        left = formatting.count(len(problems) - _SHOWN_PROBLEMS, "more error")
-        errors.text(f"… and {left} in the recording.\n")
+    errors: list[Any] = playback.errors
+    show_warnings(*errors[:_SHOWN_ERRORS])
+    if errors[_SHOWN_ERRORS:]:
+        left = formatting.count(len(errors) - _SHOWN_ERRORS, "more error")
+        stderr.text(f"… and {left} in the recording.\n")
 
 
 def _report_secrets(redaction: Redaction, errors: StandardOutput) -> None:

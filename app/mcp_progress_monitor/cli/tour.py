@@ -74,8 +74,8 @@ def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> 
     code = run_visit(command, recorded)
     path = recorded.recorder.path
     if path is None:
-        problem = recorded.problem or ErrorDetails("The session was not recorded")
-        raise CommandFailed(ExitCode.UNWRITABLE, problem)
+        error = recorded.error or ErrorDetails("The session was not recorded")
+        raise CommandFailed(ExitCode.UNWRITABLE, error)
     if code is not ExitCode.DONE:
         return code
     order = dataclasses.replace(order, files=(path,), notes=tuple(command.notes()))
@@ -145,11 +145,11 @@ class _Tour(EngineCommand):
         is_given = tool.name in self._given
         arguments = self._given[tool.name] if is_given else sample(tool.input_schema)
         checked = await engine.calls.check_arguments(server.name, tool.name, arguments)
-        if checked.problems and is_given:
+        if checked.violations and is_given:
             what = "The arguments violate the tool's schema"
-            problem = ErrorDetails(what, f"tool {tool.name!r}", detail="\n".join(checked.problems))
-            raise CommandFailed(ExitCode.USAGE, problem)
-        if checked.problems:
+            error = ErrorDetails(what, f"tool {tool.name!r}", detail="\n".join(checked.violations))
+            raise CommandFailed(ExitCode.USAGE, error)
+        if checked.violations:
             self._note(f"Left out {tool.name}: pass its arguments with --args.")
             return
         failed = self._outcomes.setdefault(tool.name, [])

@@ -25,11 +25,11 @@ _KINDS: Final[dict[str, type]] = {
 class ArgumentError(Exception):
     """An argument does not fit its schema."""
 
-    def __init__(self, path: str, problem: str) -> None:
+    def __init__(self, path: str, reason: str) -> None:
         """`path` is the place of the error, such as `stages[0].steps`."""
-        super().__init__(f"{path or 'arguments'}: {problem}")
+        super().__init__(f"{path or 'arguments'}: {reason}")
         self.path = path
-        self.problem = problem
+        self.reason = reason
 
 
 def record(description: str = "", /, **properties: JsonObject) -> JsonObject:
@@ -215,7 +215,7 @@ class Tool:
         try:
             arguments: JsonObject = complete(self.schema, given)
         except ArgumentError as error:
-            data = {"path": error.path, "problem": error.problem}
+            data = {"path": error.path, "problem": error.reason}
             raise RpcError(INVALID_PARAMS, f"{self.name}: {error}", data) from error
         return arguments
 

@@ -45,7 +45,7 @@ class FoundServers(NamedTuple):
     """The servers of all clients on this computer, and errors of files that cannot be read."""
 
     servers: list[ClientServer]
-    problems: list[ErrorDetails]
+    errors: list[ErrorDetails]
 
 
 class LiveTap(NamedTuple):
@@ -75,7 +75,7 @@ def find_servers(project: Path | None = None) -> FoundServers:
         try:
             found.servers.extend(servers_of(file))
         except UserError as error:
-            found.problems.append(error.details)
+            found.errors.append(error.details)
         except FileNotFoundError:  # deleted meanwhile
             continue
     return found

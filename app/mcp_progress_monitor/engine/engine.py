@@ -325,7 +325,7 @@ class Engine:
         try:
             origin = self._origin(job)
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
             return
         keep = self._task_keeper.note_watched
         self._start(lambda each: keep(each, origin, fact.task, fact.at), job)
@@ -345,9 +345,9 @@ class Engine:
 
     def _gate(self, definition: ServerDefinition) -> None:
         """Raise `UserError` if it must not be connected, unless a saved job ran it before."""
-        problem = None if self._refusal is None else self._refusal(definition)
-        if problem is not None and not was_run(definition, self._keeper.origins.values()):
-            raise UserError(problem)
+        error = None if self._refusal is None else self._refusal(definition)
+        if error is not None and not was_run(definition, self._keeper.origins.values()):
+            raise UserError(error)
 
     def _on_server(self, name: str) -> None:
         self._publish(servers=frozenset({name}))

@@ -73,7 +73,7 @@ class Keeper:
         self._store = store
         self._tracker, self._clock, self._publish = live
         self._origin_of = origin_of
-        self._problem: ErrorDetails | None = None
+        self._error: ErrorDetails | None = None
         self._pending: dict[JobId, anyio.Event] = {}
         self._owed: dict[int, JobId | None] = {}
         self._endings: dict[int, WatchedEnding | None] = {}
@@ -84,9 +84,9 @@ class Keeper:
         self._is_closing = False
 
     @property
-    def problem(self) -> ErrorDetails | None:
+    def error(self) -> ErrorDetails | None:
         """Why tokens are not saved, or what is wrong with the file; None if nothing."""
-        return self._problem or (None if self._store is None else self._store.problem)
+        return self._error or (None if self._store is None else self._store.error)
 
     # Steps
 
@@ -106,7 +106,7 @@ class Keeper:
         try:
             self.origins[job] = self._origin_of(job)
         except UserError as error:
-            self.keep_problem(error.details)
+            self.keep_error(error.details)
 
     async def settled(self, job: JobId) -> None:
         """Wait until the end of a job's attempt is on disk, if that is in progress."""
@@ -140,7 +140,7 @@ class Keeper:
         try:
             chain = await self._written(step)
         except UserError as error:
-            self.keep_problem(error.details)
+            self.keep_error(error.details)
             obstacle = error.details.what if step.token is not None else ""
         except Exception:  # noqa: BLE001
             # The one place for internal errors here: the job must not stay undecided forever.
@@ -196,7 +196,7 @@ class Keeper:
             reason=step.reason,
             is_refused=step.outcome == REFUSED,
         )
-        self._problem = None
+        self._error = None
         if isinstance(saved, WatchedEnding):
             self._end_watched(step.job, saved)
             return None
@@ -289,7 +289,7 @@ class Keeper:
             chain = await self._store.begin(origin, token, standing, started_when=began, when=when)
         else:
             await self._store.advance(chain, token, standing, when=when)
-        self._problem = None
+        self._error = None
         return chain
 
     def schedule_deletion(self, chains: Iterable[int]) -> None:
@@ -314,7 +314,7 @@ class Keeper:
                 ended = [chain for chain, how in endings.items() if how is ending]
                 await self._store.forget(ended, ending, when=when)
         except UserError as error:
-            self.keep_problem(error.details)
+            self.keep_error(error.details)
             return
         for chain, job in owed.items():
             del self._owed[chain]
@@ -324,16 +324,16 @@ class Keeper:
 
     def _report_undeleted(self, step: ChainStep) -> None:
         """Report that a completed job's chain is still on disk, and would be restored."""
-        if step.is_complete and step.chain in self._owed and self._problem is not None:
+        if step.is_complete and step.chain in self._owed and self._error is not None:
             words = (
-                f"Its expired token is still on disk: {self._problem.what}. The program will try "
+                f"Its expired token is still on disk: {self._error.what}. The program will try "
                 "again to delete it"
             )
             self._publish(self._tracker.chains.note_reason(step.job, words))
 
-    def keep_problem(self, problem: ErrorDetails) -> None:
+    def keep_error(self, error: ErrorDetails) -> None:
         """Keep an error of the disk until it is reported."""
-        self._problem = problem
+        self._error = error
 
     def _standing(self, job: JobId) -> SavedProgress:
         found = self._tracker.snapshot(job, self._clock.monotonic())
@@ -396,7 +396,7 @@ class Keeper:
             when = found.token_when or self._clock.wall()
             stored = await self._save(job, chain, found.token, when)
         except UserError as error:
-            self.keep_problem(error.details)
+            self.keep_error(error.details)
             return False
         self._publish(self._tracker.chains.note_saved(job, stored))
         return True
@@ -460,7 +460,7 @@ class Restorer:
         try:
             saved = await self._store.chains() if restores else []
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
             return
         # Jobs of one server stay together, the oldest first.
         saved.sort(key=lambda chain: (chain.origin.server, chain.id))
@@ -485,7 +485,7 @@ class Restorer:
         try:
             found = await self._store.attempts(chain.id)
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
             return
         snapshots = [attempt_snapshot_of(attempt) for attempt in found if attempt.outcome in STATES]
         self._publish(self._tracker.chains.note_attempts(job, snapshots))
@@ -511,7 +511,7 @@ class Restorer:
         try:
             on_disk = await self._store.found(ids.values())
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
             return
         for job, chain in ids.items():
             if self._settled(job) == chain:

@@ -152,8 +152,8 @@ class ServerChangedError(UserError):
     a new server.
     """
 
-    def __init__(self, problem: ErrorDetails, definition: ServerDefinition) -> None:
-        super().__init__(problem)
+    def __init__(self, error: ErrorDetails, definition: ServerDefinition) -> None:
+        super().__init__(error)
         self.definition = definition
 
 

@@ -33,7 +33,7 @@ class RecordedConnections:
         self._dropped = 0
 
     @property
-    def problems(self) -> list[ErrorDetails]:
+    def errors(self) -> list[ErrorDetails]:
         """Reports of connections that were dropped before their end."""
         if not self._dropped:
             return []

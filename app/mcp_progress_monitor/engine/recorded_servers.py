@@ -48,7 +48,7 @@ _READERS: Final[dict[str, Callable[[JsonObject], ListPage[Any]]]] = {
     LIST_PROMPTS: offers.read_prompts,
 }
 _LONGEST: Final = 4 * 1024 * 1024  # bytes of the largest page that is read; it takes about 50 ms
-_PROBLEMS_SHOWN: Final = 5
+_ERRORS_SHOWN: Final = 5
 _ASKED_KEPT: Final = 1000
 _ITEMS_KEPT: Final = 100_000
 
@@ -60,7 +60,7 @@ class RecordedOffers:
         self._connection = connection
         self._asked: dict[int, tuple[str, bool]] = {}
         self._items: dict[str, tuple[Any, ...]] = {}
-        self._problems: dict[str, ErrorDetails] = {}
+        self._errors: dict[str, ErrorDetails] = {}
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -78,9 +78,9 @@ class RecordedOffers:
         return self._items.get(LIST_PROMPTS, ())
 
     @property
-    def problem(self) -> ErrorDetails | None:
+    def error(self) -> ErrorDetails | None:
         """Why one of the lists is unknown; None if all are known."""
-        return next(iter(self._problems.values()), None)
+        return next(iter(self._errors.values()), None)
 
     def take(self, fact: Fact, frames: Sequence[Frame]) -> bool:
         """Update the lists from a request or a reply; whether one has changed."""
@@ -104,10 +104,10 @@ class RecordedOffers:
     ) -> None:
         if not goes_on:
             self._items.pop(method, None)
-            self._problems.pop(method, None)
+            self._errors.pop(method, None)
         if fact.result is None:
             words = (fact.error or {}).get("message")
-            self._problems[method] = ErrorDetails(
+            self._errors[method] = ErrorDetails(
                 f"The server refused {method}: {words}", self._connection
             )
             return
@@ -115,14 +115,14 @@ class RecordedOffers:
             page = _READERS[method](_whole(method, fact, fact.result, frames))
         except NotJsonError as error:
             what = f"Cannot read the server's response to {method}"
-            self._problems[method] = ErrorDetails(what, self._connection, detail=str(error))
+            self._errors[method] = ErrorDetails(what, self._connection, detail=str(error))
             return
         items = (*self._items.get(method, ()), *page.items)
         self._items[method] = items[:_ITEMS_KEPT]
-        if page.problems:
+        if page.errors:
             what = f"The server's response to {method} has invalid entries"
-            detail = "\n".join(page.problems[:_PROBLEMS_SHOWN])
-            self._problems.setdefault(method, ErrorDetails(what, self._connection, detail=detail))
+            detail = "\n".join(page.errors[:_ERRORS_SHOWN])
+            self._errors.setdefault(method, ErrorDetails(what, self._connection, detail=detail))
 
 
 def _whole(
@@ -165,7 +165,7 @@ class _Server:
             resources=offers.resources,
             prompts=offers.prompts,
             stderr_tail=tuple(self.stderr),
-            problem=bare.problem or offers.problem,
+            error=bare.error or offers.error,
             resource_updates=self.updates.newest_last,
         )
 
@@ -184,7 +184,7 @@ class RecordedServers:
         }
 
     @property
-    def problems(self) -> list[ErrorDetails]:
+    def errors(self) -> list[ErrorDetails]:
         """A report that there were too many servers to list."""
         what = f"The recording has more than {SERVERS_KEPT:,} servers; only these are listed"
         return [ErrorDetails(what)] if self._left_out else []
@@ -354,8 +354,8 @@ def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
     stderr = [f"  {line}" for line in server.stderr]
     detail = "\n".join(("Last lines of standard error:", *stderr)) if stderr else ""
     what = f"{fact.reason or 'The connection ended'}{with_code}{before}"
-    problem = ErrorDetails(what, server.bare.definition.address, detail=detail)
-    server.bare = dataclasses.replace(server.bare, state=ServerState.FAILED, problem=problem)
+    error = ErrorDetails(what, server.bare.definition.address, detail=detail)
+    server.bare = dataclasses.replace(server.bare, state=ServerState.FAILED, error=error)
 
 
 def _learn_client(server: _Server, fact: RequestMade) -> bool:
@@ -410,7 +410,7 @@ def _end(server: _Server, fields: JsonObject) -> None:
     exit_code = code if type(code) is int else None
     server.end = TapEnd(reason, exit_code, signal or None, ended_by)
     if ended_by in {"client", "tap"}:
-        server.bare = dataclasses.replace(server.bare, state=ServerState.CLOSED, problem=None)
+        server.bare = dataclasses.replace(server.bare, state=ServerState.CLOSED, error=None)
 
 
 def _text(value: object) -> str:

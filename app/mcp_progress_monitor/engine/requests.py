@@ -358,11 +358,11 @@ class Requests:
         if schema is None:
             return
         found = await check_in_thread(functools.partial(check_output, schema, outcome.raw))
-        if found.problems or found.unchecked:
+        if found.violations or found.unchecked:
             await connection.record_event(
                 "output_checked",
                 request=request,
-                problems=found.problems,
+                problems=found.violations,
                 unchecked=[*found.unchecked],
             )
 

@@ -151,9 +151,9 @@ class Resumer:
         return self._tracker.chains.size + len(self._keeper.origins) + decisions
 
     @property
-    def problem(self) -> ErrorDetails | None:
+    def error(self) -> ErrorDetails | None:
         """Why resume tokens are not saved, to be reported once; None if they are."""
-        return self._keeper.problem
+        return self._keeper.error
 
     def find(self, resume_id: int) -> JobId | None:
         """The job with this saved chain; None if there is none."""
@@ -420,10 +420,10 @@ class Resumer:
                 Call(server, origin.method, params, token=None)
             )
         except UserError as error:
-            problem = self._clash(server, origin) or error.details
-            self._note_unsent(job, Failure("local", problem.what), began_when)
+            details = self._clash(server, origin) or error.details
+            self._note_unsent(job, Failure("local", details.what), began_when)
             await self._keeper.settled(job)
-            raise UserError(problem) from error
+            raise UserError(details) from error
         outcome: Outcome | None = None
         self._tracker.chains.expect(job, connection.id, exchange.outgoing.id)
         try:

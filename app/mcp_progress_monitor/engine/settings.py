@@ -30,9 +30,9 @@ class Settings:
         self._request_broker = request_broker
 
     @property
-    def problem(self) -> ErrorDetails | None:
+    def error(self) -> ErrorDetails | None:
         """Why the settings could not be read, reported once."""
-        return self._request_broker.settings.problem
+        return self._request_broker.settings.error
 
     def set_question_rules(self, server: str, rules: QuestionRules) -> None:
         """Answer a server's questions by `rules` from now on.

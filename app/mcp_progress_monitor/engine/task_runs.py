@@ -77,7 +77,7 @@ class TaskKeeper:
                     times=self._times(job, at),
                 )
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
         self._publish(self._tracker.note_task_saved(job))
 
     async def note_watched(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
@@ -105,7 +105,7 @@ class TaskKeeper:
                 times=self._times(job, at),
             )
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
             return
         if self.entries.get(job) is not entry:  # it ended meanwhile
             self._schedule_deletion(entry, None)
@@ -140,7 +140,7 @@ class TaskKeeper:
         try:
             await self._store.note(entry.saved, standing, when=when, is_released=True)
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
 
     async def finish(
         self, jobs: Iterable[JobId], ending: WatchedEnding | None = WatchedEnding.COMPLETED
@@ -182,7 +182,7 @@ class TaskKeeper:
                 ended = [saved for saved, how in owed.items() if how is ending]
                 await self._store.forget(ended, ending, when=when)
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
             return
         for saved in owed:
             self._owed.pop(saved, None)
@@ -234,7 +234,7 @@ class TaskKeeper:
         try:
             return await self._store.tasks()
         except UserError as error:
-            self._keeper.keep_problem(error.details)
+            self._keeper.keep_error(error.details)
             return []
 
     def _times(self, job: JobId, at: float) -> Times:

@@ -153,15 +153,15 @@ def _join_watchers() -> None:
 class BackgroundTasks:
     """Owns every coroutine that a button starts; an async context manager.
 
-    An error in a task is reported once, and never ends the others: to `on_problem` if users,
+    An error in a task is reported once, and never ends the others: to `on_error` if users,
     servers or disks cause it, to `on_bug` if it is our own. Leaving the context cancels the
     remaining tasks and waits for them. Tasks started before it is entered wait for that.
     """
 
     def __init__(
-        self, on_problem: Callable[[ErrorDetails], None], on_bug: Callable[[BaseException], None]
+        self, on_error: Callable[[ErrorDetails], None], on_bug: Callable[[BaseException], None]
     ) -> None:
-        self._on_problem = on_problem
+        self._on_error = on_error
         self._on_bug = on_bug
         self._group: TaskGroup | None = None
         self._early: list[tuple[str, Callable[..., Awaitable[object]], tuple[Any, ...]]] | None = []
@@ -203,6 +203,6 @@ class BackgroundTasks:
         try:
             await function(*args)
         except UserError as error:
-            self._on_problem(error.details)
+            self._on_error(error.details)
         except Exception as error:  # noqa: BLE001  # the one place for our own errors in tasks
             self._on_bug(error)

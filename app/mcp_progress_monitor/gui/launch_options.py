@@ -33,15 +33,15 @@ class WindowOptions(NamedTuple):
     config: Path | None = None
     record: Path | None = None
     saved: tuple[str, ...] = ()
-    problem: ErrorDetails | None = None  # the error of the data folder, to be shown first
+    error: ErrorDetails | None = None  # the error of the data folder, to be shown first
     is_safe: bool = False
     """Safe mode: nothing is connected or watched, and the layout is the default."""
     resets_layout: bool = False
 
-    def is_known(self, problem: ErrorDetails) -> bool:
-        """Whether `problem`, of a file, follows from the error of the data folder."""
-        folder = self.problem
-        return folder is not None and problem.where.startswith(f"{folder.where}{os.sep}")
+    def is_known(self, error: ErrorDetails) -> bool:
+        """Whether `error`, of a file, follows from the error of the data folder."""
+        folder = self.error
+        return folder is not None and error.where.startswith(f"{folder.where}{os.sep}")
 
 
 class RecordingOptions(NamedTuple):

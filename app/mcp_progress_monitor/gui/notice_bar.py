@@ -39,7 +39,7 @@ class NoticeBar(QFrame):
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Notices")
-        self._problems: list[ErrorDetails] = []
+        self._errors: list[ErrorDetails] = []
         self._what = self._label(bold=True)
         self._hint = self._label(bold=False)
         self._detail = self._label(bold=False)
@@ -66,12 +66,12 @@ class NoticeBar(QFrame):
         order_tabs(self)
         self.hide()
 
-    def show_problem(self, problem: ErrorDetails) -> None:
-        """Show `problem` before those not yet dismissed; equal ones are shown once."""
-        if problem in self._problems:
-            self._problems.remove(problem)
-        self._problems.append(problem)
-        del self._problems[:-_KEPT]
+    def show_error(self, error: ErrorDetails) -> None:
+        """Show `error` before those not yet dismissed; equal ones are shown once."""
+        if error in self._errors:
+            self._errors.remove(error)
+        self._errors.append(error)
+        del self._errors[:-_KEPT]
         self._refresh()
 
     def set_doctor(self, can_help: Callable[[ErrorDetails], bool]) -> None:
@@ -79,8 +79,8 @@ class NoticeBar(QFrame):
         self._can_help = can_help
         self._refresh()
 
-    def problems(self) -> tuple[ErrorDetails, ...]:
-        return tuple(self._problems)
+    def errors(self) -> tuple[ErrorDetails, ...]:
+        return tuple(self._errors)
 
     def _label(self, *, bold: bool) -> QLabel:
         label = QLabel(self)
@@ -106,36 +106,36 @@ class NoticeBar(QFrame):
         row.addWidget(self._all, 0, Qt.AlignmentFlag.AlignTop)
 
     def _refresh(self) -> None:
-        self.setVisible(bool(self._problems))
-        if not self._problems:
+        self.setVisible(bool(self._errors))
+        if not self._errors:
             self.emptied.emit()
             return
-        problem = self._problems[-1]
-        self._doctor.setVisible(self._can_help is not None and self._can_help(problem))
-        head = f"{problem.what} — {problem.where}" if problem.where else problem.what
+        error = self._errors[-1]
+        self._doctor.setVisible(self._can_help is not None and self._can_help(error))
+        head = f"{error.what} — {error.where}" if error.where else error.what
         self._what.setText(visible(head)[:1000])
-        self._hint.setText(visible(problem.hint)[:1000])
-        self._hint.setVisible(bool(problem.hint))
-        self._detail.setText(visible(problem.detail[:20_000], keep_line_ends=True))
-        self._detail.setVisible(bool(problem.detail))
+        self._hint.setText(visible(error.hint)[:1000])
+        self._hint.setVisible(bool(error.hint))
+        self._detail.setText(visible(error.detail[:20_000], keep_line_ends=True))
+        self._detail.setVisible(bool(error.detail))
         self._text.begin()
-        waiting = len(self._problems) - 1
+        waiting = len(self._errors) - 1
         self._all.setVisible(waiting > 0)
         self._next.setText("Dismiss" if not waiting else f"Dismiss ({waiting} more)")
 
     @Slot()
     def _on_doctor(self) -> None:
-        self.doctor_requested.emit(self._problems[-1])
+        self.doctor_requested.emit(self._errors[-1])
 
     @Slot()
     def _on_dismissed(self) -> None:
-        if self._problems:
-            self._problems.pop()
+        if self._errors:
+            self._errors.pop()
         self._refresh()
 
     @Slot()
     def _on_all_dismissed(self) -> None:
-        self._problems.clear()
+        self._errors.clear()
         self._refresh()
 
 

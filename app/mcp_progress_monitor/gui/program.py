@@ -71,7 +71,7 @@ class Program(WindowProgram):
         self._life = self._opening.life
         self._options = options
         self._keyring = SystemKeyring()
-        self._disk_problems: tuple[ErrorDetails | None, ErrorDetails | None] = (None, None)
+        self._disk_errors: tuple[ErrorDetails | None, ErrorDetails | None] = (None, None)
 
     @property
     def ready(self) -> anyio.Event:
@@ -102,8 +102,8 @@ class Program(WindowProgram):
         )
         tasks = BackgroundTasks(opening.report, opening.failures.note)
         self._build(tasks)
-        if engine.settings.problem is not None:
-            self._report(engine.settings.problem)
+        if engine.settings.error is not None:
+            self._report(engine.settings.error)
         async with engine, tasks:
             if not self._life.is_over:  # the window may be closed before everything is ready
                 self._begin()
@@ -396,19 +396,19 @@ class Program(WindowProgram):
     def _refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
         return self.servers.refusal(definition)
 
-    def _report(self, problem: ErrorDetails) -> None:
-        self._opening.report(problem)
+    def _report(self, error: ErrorDetails) -> None:
+        self._opening.report(error)
 
     @Slot()
     def _on_beat(self) -> None:
         """Report once what can no longer be saved, and again if that changes."""
         self._models.keep_notes_beside(self.engine.recording.path)
-        found = (self.engine.resumer.problem, self.engine.recording.problem)
-        for problem, known in zip(found, self._disk_problems, strict=True):
-            if problem is None or problem == known or self._options.is_known(problem):
+        found = (self.engine.resumer.error, self.engine.recording.error)
+        for error, known in zip(found, self._disk_errors, strict=True):
+            if error is None or error == known or self._options.is_known(error):
                 continue
-            self._report(problem)
-        self._disk_problems = found
+            self._report(error)
+        self._disk_errors = found
 
     @Slot(object)
     def _on_entries_changed(self, entries: Mapping[str, CatalogueEntry]) -> None:

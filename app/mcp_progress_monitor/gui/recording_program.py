@@ -204,7 +204,7 @@ class RecordingProgram(WindowProgram):
         window.servers.server_opened.connect(self.show_server)
         self.palette.server_chosen.connect(self.show_server)
         self.palette.connect_chosen.connect(self.show_server)
-        self.banner.problems_opened.connect(self._on_problems_opened)
+        self.banner.errors_opened.connect(self._on_errors_opened)
         self._models.keep_notes_beside(self.playback.first_path)
         window.actions_.quit.triggered.connect(self.quit)
         window.close_requested.connect(self.quit)
@@ -270,17 +270,17 @@ class RecordingProgram(WindowProgram):
         self.window.remember()
         self._put_window_away()
 
-    def _report(self, problem: ErrorDetails) -> None:
-        self.window.notices.show_problem(problem)
+    def _report(self, error: ErrorDetails) -> None:
+        self.window.notices.show_error(error)
 
     @Slot()
     def _on_replay_changed(self) -> None:
         """Report new errors, each once."""
         playback = self.playback
         self.banner.show_facts(playback.begun_when, playback.length_s, playback.size)
-        found = tuple(playback.problems)
-        if found != self.banner.problems:
-            self.banner.show_problems(found)
+        found = tuple(playback.errors)
+        if found != self.banner.errors:
+            self.banner.show_errors(found)
         if self.replay.mode is Mode.ENDED:
             self._models.findings.watch.finish()
 
@@ -294,9 +294,9 @@ class RecordingProgram(WindowProgram):
         self._models.findings.watch.restart()
 
     @Slot(object)
-    def _on_problems_opened(self, problems: Iterable[ErrorDetails]) -> None:
-        for problem in reversed(tuple(problems)):
-            self._report(problem)
+    def _on_errors_opened(self, errors: Iterable[ErrorDetails]) -> None:
+        for error in reversed(tuple(errors)):
+            self._report(error)
 
 
 _FOLDER: Final = "windows"

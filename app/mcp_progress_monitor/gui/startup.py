@@ -69,7 +69,7 @@ class WindowStartup(QObject):
         self.failures: Final = Failures(options.data_dir / LOG_NAME, self.report)
         self.clock: Final = Clock()
         folder = options.data_dir.absolute()
-        self.recorder, self._problem = recorder_for(folder, options.record, self.clock)
+        self.recorder, self._error = recorder_for(folder, options.record, self.clock)
         self._is_shown = False
 
     def paint(self) -> None:
@@ -98,9 +98,9 @@ class WindowStartup(QObject):
         self._is_shown = True
         self.failures.install()
         self._build()
-        for problem in (self._problem, self.options.problem, self._safe_mode()):
-            if problem is not None and not self.options.is_known(problem):
-                self.report(problem)
+        for error in (self._error, self.options.error, self._safe_mode()):
+            if error is not None and not self.options.is_known(error):
+                self.report(error)
         self._show()
 
     def _safe_mode(self) -> ErrorDetails | None:
@@ -116,8 +116,8 @@ class WindowStartup(QObject):
         self.window.hide()
         self.life.quit()
 
-    def report(self, problem: ErrorDetails) -> None:
-        self.window.notices.show_problem(problem)
+    def report(self, error: ErrorDetails) -> None:
+        self.window.notices.show_error(error)
 
     def _build(self) -> None:
         options = self.options

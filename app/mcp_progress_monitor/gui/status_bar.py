@@ -155,15 +155,15 @@ class StatusBar(QStatusBar):
         return parts
 
     def _kept(self, recorder: Recorder | None) -> str:
-        if recorder is None or not (recorder.is_recording or recorder.problem):
+        if recorder is None or not (recorder.is_recording or recorder.error):
             count = count_in_short(self._timeline.end)
             return f"{count} messages"
         return f"{count_in_short(recorder.count)} recorded ({size(recorder.size)})"
 
     def _why_not(self, recorder: Recorder) -> str:
-        problem = recorder.problem
-        if problem is not None:
-            return problem.as_text()
+        error = recorder.error
+        if error is not None:
+            return error.as_text()
         if not recorder.is_recording:
             return "Recording is off: only the newest messages are kept in memory."
         return ""

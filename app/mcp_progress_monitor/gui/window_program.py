@@ -87,7 +87,7 @@ class WindowProgram(QObject):
         self.palette.recording_chosen.connect(self.recordings.open_recording)
         shared.feed.stderr_added.connect(self._on_stderr_added)
         shared.feed.frames_marked.connect(self.exports.add_findings)
-        shared.notes.problem_found.connect(self._on_problem_found)
+        shared.notes.error_found.connect(self._on_error_found)
 
     def _put_window_away(self) -> None:
         """Keep what is to be as it is now, and let go of what is shown."""
@@ -96,7 +96,7 @@ class WindowProgram(QObject):
         self._shared_window.hide()
         self._garbage.restore()
 
-    def _report(self, problem: ErrorDetails) -> None:
+    def _report(self, error: ErrorDetails) -> None:
         raise NotImplementedError
 
     @Slot(object)
@@ -104,5 +104,5 @@ class WindowProgram(QObject):
         self._shared_window.stderr_pane.add_frames(frames)  # which is made for it
 
     @Slot(object)
-    def _on_problem_found(self, problem: ErrorDetails) -> None:
-        self._report(problem)
+    def _on_error_found(self, error: ErrorDetails) -> None:
+        self._report(error)

@@ -32,7 +32,7 @@ class FollowedRecording(NamedTuple):
 
     path: Path
     is_over: Callable[[], bool]
-    problems: Callable[[], list[ErrorDetails]] = list
+    errors: Callable[[], list[ErrorDetails]] = list
 
 
 def followed_file(path: Path) -> FollowedRecording:
@@ -73,16 +73,16 @@ class Spool:
             self.path.touch(mode=0o600)
             self._file = self.path.open("wb", buffering=0)
         except OSError as error:
-            raise UserError(_problem(error, folder)) from error
+            raise UserError(_details(error, folder)) from error
         self._stream = stream
         self._is_over = False
-        self._problem: ErrorDetails | None = None
+        self._error: ErrorDetails | None = None
         # A daemon thread: waiting for the stream cannot be interrupted.
         self._thread = threading.Thread(target=self._copy, name="spool", daemon=True)
         self._thread.start()
 
     def followed(self) -> FollowedRecording:
-        return FollowedRecording(self.path, lambda: self._is_over, self._problems)
+        return FollowedRecording(self.path, lambda: self._is_over, self._errors)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -90,8 +90,8 @@ class Spool:
         self._lock.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _problems(self) -> list[ErrorDetails]:
-        return [] if self._problem is None else [self._problem]
+    def _errors(self) -> list[ErrorDetails]:
+        return [] if self._error is None else [self._error]
 
     def _copy(self) -> None:
         try:
@@ -99,7 +99,7 @@ class Spool:
             while data := os.read(self._stream.fileno(), _READ_BYTES):
                 self._file.write(data)
         except (OSError, ValueError) as error:
-            self._problem = _problem(error, self._folder)
+            self._error = _details(error, self._folder)
         self._is_over = True
 
 
@@ -112,7 +112,7 @@ def delete_abandoned_spools(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def _problem(error: Exception, folder: Path) -> ErrorDetails:
+def _details(error: Exception, folder: Path) -> ErrorDetails:
     what, hint = "Cannot store standard input", "Check the free disk space."
     reason = getattr(error, "strerror", None) or str(error)
     return ErrorDetails(what, str(folder), hint, reason)

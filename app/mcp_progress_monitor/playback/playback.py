@@ -103,22 +103,22 @@ class Playback:
     # What there is
 
     @property
-    def problems(self) -> list[ErrorDetails]:
-        found = () if self._followed is None else self._followed.problems()
+    def errors(self) -> list[ErrorDetails]:
+        found = () if self._followed is None else self._followed.errors()
         connections = self._receiver.connections
-        problems = [*found, *self._reader.problems, *connections.problems, *self.servers.problems]
+        errors = [*found, *self._reader.errors, *connections.errors, *self.servers.errors]
         running = self._tracker.open_count if self.is_ended else 0
         if running:
-            problems.insert(0, _cut_off(running, self.path))
-        problems += _of_import(self.header.get("imported"), self.path)
-        problems[:0] = _of_script(self.header.get("tap"), self.path)
+            errors.insert(0, _cut_off(running, self.path))
+        errors += _of_import(self.header.get("imported"), self.path)
+        errors[:0] = _of_script(self.header.get("tap"), self.path)
         dropped = self._tracker.dropped_count
         if dropped:
             what = "The recording has too many jobs to list. The oldest are shown only in Traffic"
-            problems.append(
+            errors.append(
                 ErrorDetails(what, str(self.path), detail=formatting.count(dropped, "job"))
             )
-        return problems
+        return errors
 
     @property
     def header(self) -> JsonObject:

@@ -621,8 +621,8 @@ def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
     if name == "timed_out":
         return [CallTimedOut(number, connection, at, when, request, text)]
     if name == "output_checked":
-        problems, unchecked = _texts(fields, "problems"), _texts(fields, "unchecked")
-        return [OutputChecked(number, connection, at, when, request, problems, unchecked)]
+        violations, unchecked = _texts(fields, "problems"), _texts(fields, "unchecked")
+        return [OutputChecked(number, connection, at, when, request, violations, unchecked)]
     if name == "call_ended":
         outcome = str(fields.get("outcome") or "")
         return [CallEnded(number, connection, at, when, request, outcome, text)]

@@ -121,7 +121,7 @@ class Agreement(NamedTuple):
     server_info: JsonObject
     capabilities: JsonObject
     instructions: str | None
-    problems: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
     @property
     def era(self) -> Era:

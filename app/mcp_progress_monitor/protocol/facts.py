@@ -58,7 +58,7 @@ class TaskView(NamedTuple):
     is_flat: bool = False
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def violations(self) -> tuple[str, ...]:
         """Its violations, as sentences."""
         return texts(self.findings)
 
@@ -341,7 +341,7 @@ class UnreadableReceived(NamedTuple):
     findings: tuple[Finding, ...]
 
     @property
-    def problem(self) -> str:
+    def violation(self) -> str:
         return joined(self.findings)
 
 
@@ -411,7 +411,7 @@ class CallTimedOut(NamedTuple):
 class OutputChecked(NamedTuple):
     """The result of `request` violates its tool's output schema.
 
-    `problems` are the violations, `unchecked` what could not be checked. Made from an event of our
+    `violations` are texts, `unchecked` is what could not be checked. Made from an event of our
     own, not from a message: see `Framer.event`.
     """
 
@@ -420,7 +420,7 @@ class OutputChecked(NamedTuple):
     at: float
     when: float
     request: int
-    problems: tuple[str, ...]
+    violations: tuple[str, ...]
     unchecked: tuple[str, ...]
 
 

@@ -212,7 +212,7 @@ class Framer:
     def event(self, name: str, when: float, at: float, /, **fields: object) -> Frame:
         """Frame an event of the connection's life, a JSON object `{"event": name, …fields}`.
 
-        Names: `opened` (command, args, cwd, env names, pid), `failed` (a problem's members),
+        Names: `opened` (command, args, cwd, env names, pid), `failed` (members of `ErrorDetails`),
         `closed` (reason, exit_code; wanted, where the end was asked for; forced, where a signal
         was needed; processes_left, where children outlived the server), `transport_changed`
         (transport, reason: it goes on by another one than was asked for), `restarting` (reason,

@@ -69,7 +69,7 @@ def marked_arguments(schema: JsonObject, arguments: JsonObject) -> Mapping[str, 
     return {} if _broken(marks) else {mark.name: mark.value for mark in marks}
 
 
-def header_parameters_problem(schema: JsonObject) -> str:
+def header_parameters_error(schema: JsonObject) -> str:
     """The violated rule of a tool schema's marks; empty if valid."""
     finding = header_parameters_finding(schema)
     return "" if finding is None else finding.text

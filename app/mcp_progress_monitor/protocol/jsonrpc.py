@@ -68,7 +68,7 @@ class Envelope(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def violations(self) -> tuple[str, ...]:
         return texts(self.findings)
 
 

@@ -44,7 +44,7 @@ class LenientJson(NamedTuple):
     findings: tuple[Finding, ...]
 
     @property
-    def problems(self) -> tuple[str, ...]:
+    def violations(self) -> tuple[str, ...]:
         return texts(self.findings)
 
 

@@ -132,19 +132,19 @@ class ListPage(Generic[T]):
 
     items: tuple[T, ...]
     next_cursor: str | None
-    problems: tuple[str, ...]
+    errors: tuple[str, ...]
 
 
 class _OfferedItem:
     """One object of a list, parsed member by member; collects its errors."""
 
-    def __init__(self, entry: Any, label: str, problems: list[str]) -> None:
+    def __init__(self, entry: Any, label: str, errors: list[str]) -> None:
         received = as_object(entry)
         self.undecoded = {k: shown(v) for k, v in received.items() if isinstance(v, Elided)}
         self.members = {k: v for k, v in received.items() if k not in self.undecoded}
         self.raw = received | self.undecoded
         self._label = label
-        self._problems = problems
+        self._errors = errors
         for key, words in self.undecoded.items():
             self.note(f'"{key}" is {words}')
 
@@ -155,8 +155,8 @@ class _OfferedItem:
         self.note(f'"{key}" is {shown(value)}, not a string')
         return None
 
-    def note(self, problem: str) -> None:
-        self._problems.append(f"{self._label}: {problem}")
+    def note(self, error: str) -> None:
+        self._errors.append(f"{self._label}: {error}")
 
 
 def read_tools(result: JsonObject) -> ListPage[Tool]:
@@ -178,20 +178,20 @@ def read_prompts(result: JsonObject) -> ListPage[Prompt]:
 def _read_page(
     result: JsonObject, key: str, identity: str, build: Callable[[_OfferedItem, str], T]
 ) -> ListPage[T]:
-    problems: list[str] = []
+    errors: list[str] = []
     listed = result.get(key)
     if not isinstance(listed, list):
-        problems.append(f'"{key}" is {_instead_of_list(result, key)}')
+        errors.append(f'"{key}" is {_instead_of_list(result, key)}')
         listed = []
     items = []
     for index, entry in enumerate(listed, 1):
-        item = _OfferedItem(entry, f"{key} {index}", problems)
+        item = _OfferedItem(entry, f"{key} {index}", errors)
         name = item.members.get(identity)
         if isinstance(name, str):
             items.append(build(item, name))
         else:
             item.note(f'left out: "{identity}" is {shown(name)}, not a string')
-    return ListPage(tuple(items), _next_cursor(result, problems), tuple(problems))
+    return ListPage(tuple(items), _next_cursor(result, errors), tuple(errors))
 
 
 def _instead_of_list(result: JsonObject, key: str) -> str:
@@ -201,11 +201,11 @@ def _instead_of_list(result: JsonObject, key: str) -> str:
     return f"{shown(value) if key in result else 'missing'}, not a list"
 
 
-def _next_cursor(result: JsonObject, problems: list[str]) -> str | None:
+def _next_cursor(result: JsonObject, errors: list[str]) -> str | None:
     cursor = result.get("nextCursor")
     if cursor is None or isinstance(cursor, str):
         return cursor
-    problems.append(f'"nextCursor" is {shown(cursor)}, not a string')
+    errors.append(f'"nextCursor" is {shown(cursor)}, not a string')
     return None
 
 

@@ -275,8 +275,8 @@ class ConnectionOpening:
         why = f"{what} after {methods}, which it may not support"
         return Reopen(f"{why}: reconnecting, starting with {opener}")
 
-    def _refuse(self, problem: ErrorDetails) -> None:
-        self._refusal = self._refusal or problem
+    def _refuse(self, error: ErrorDetails) -> None:
+        self._refusal = self._refusal or error
 
     def _has_asked(self, method: str, revision: str) -> bool:
         return (method, revision) in {(ask.method, ask.revision) for ask in self._here}

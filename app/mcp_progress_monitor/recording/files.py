@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Fault(NamedTuple):
-    problem: ErrorDetails
+    error: ErrorDetails
     times: int
 
 
@@ -46,18 +46,18 @@ class RecordingFaults:
             self._faults[what] = known._replace(times=known.times + 1)
 
     @property
-    def problems(self) -> list[ErrorDetails]:
+    def errors(self) -> list[ErrorDetails]:
         """One error for each kind, in the order of their first cases."""
         return [_error_of(fault) for fault in self._faults.values()]
 
 
 def _error_of(fault: _Fault) -> ErrorDetails:
-    problem, times = fault
+    error, times = fault
     if times == 1:
-        return problem
+        return error
     more = f"{formatting.count(times - 1, 'more case')} in this recording"
-    detail = f"{problem.detail}\n{more}" if problem.detail else more
-    return problem._replace(detail=detail)
+    detail = f"{error.detail}\n{more}" if error.detail else more
+    return error._replace(detail=detail)
 
 
 _CHANNELS: Final = {
@@ -312,8 +312,8 @@ def _opened(path: Path, faults: RecordingFaults) -> RecordingPart | None:
     try:
         return open_part(path)
     except UserError as error:
-        problem = error.details
-        faults.note("A part of the recording was skipped", str(path), problem.hint, problem.what)
+        details = error.details
+        faults.note("A part of the recording was skipped", str(path), details.hint, details.what)
         return None
 
 

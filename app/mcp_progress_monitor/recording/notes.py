@@ -47,12 +47,12 @@ class Notes:
 
     Every change is on disk when its call returns. If another program has changed the file, it is
     read again first, so that two windows on one recording do not undo each other's notes. If
-    reading or writing fails, `problem` says so and everything continues in memory; an invalid file
+    reading or writing fails, `error` says so and everything continues in memory; an invalid file
     is never overwritten.
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.problem: ErrorDetails | None = None
+        self.error: ErrorDetails | None = None
         self._path = path
         self._stamp: _Stamp | None = None
         self._entries: dict[int, _StoredNote] = {}
@@ -116,7 +116,7 @@ class Notes:
 
     def _go_on_in_memory(self, path: Path, error: Exception) -> None:
         self._path = None
-        self.problem = ErrorDetails(
+        self.error = ErrorDetails(
             "Cannot read the notes on this recording",
             str(path),
             "New marks and notes are kept in memory until the program exits, and the file is "
@@ -130,9 +130,9 @@ class Notes:
         try:
             _write(self._path, self._entries)
             self._stamp = _stamp_of(self._path)
-            self.problem = None
+            self.error = None
         except OSError as error:
-            self.problem = ErrorDetails(
+            self.error = ErrorDetails(
                 "Cannot save marks and notes",
                 str(self._path),
                 "They are kept in memory until the program exits, and saving is retried with the "

@@ -521,7 +521,7 @@ def _quoted(line: bytes) -> str:
 class RecordingReader:
     """Reads a recording once, from its first part to its last, in bounded memory.
 
-    Damaged parts are skipped and reported in `problems`; only opening raises errors for the
+    Damaged parts are skipped and reported in `errors`; only opening raises errors for the
     content. Iterating yields the chunks; `slices` also yields None after every few milliseconds of
     work without one.
     """
@@ -544,9 +544,9 @@ class RecordingReader:
         return self.parts[0].fields
 
     @property
-    def problems(self) -> list[ErrorDetails]:
+    def errors(self) -> list[ErrorDetails]:
         """The faults found so far: one for each kind, with their count."""
-        return self._faults.problems
+        return self._faults.errors
 
     def first(self) -> FrameStamp | None:
         return next(filter(None, map(first_stamp, self.parts)), None)

@@ -80,13 +80,13 @@ def refusal(error: OSError, path: Path, *, has_begun: bool) -> ErrorDetails:
     if reason is _GONE and not has_begun:
         reason = _NOWHERE
     begin = _STOPPED if has_begun else _NOT_BEGUN
-    return _problem(f"{begin}: {reason.what}", reason.hint, path, error.strerror or str(error))
+    return _details(f"{begin}: {reason.what}", reason.hint, path, error.strerror or str(error))
 
 
 def stuck(path: Path) -> ErrorDetails:
     """The error message for a disk that accepts nothing while messages wait for it."""
     what = f"{_STOPPED}: the disk does not accept more data and reports no error"
-    return _problem(what, f"Check the drive, or {_ELSEWHERE}.", path)
+    return _details(what, f"Check the drive, or {_ELSEWHERE}.", path)
 
 
 def unfinished(path: Path) -> ErrorDetails:
@@ -95,7 +95,7 @@ def unfinished(path: Path) -> ErrorDetails:
     return ErrorDetails(what, str(path), f"Check the drive, or {_ELSEWHERE}.")
 
 
-def _problem(what: str, hint: str, path: Path, detail: str = "") -> ErrorDetails:
+def _details(what: str, hint: str, path: Path, detail: str = "") -> ErrorDetails:
     return ErrorDetails(what, str(path), f"{hint} {_GOES_ON}", detail)
 
 
@@ -226,7 +226,7 @@ class Recorder:
     """The memory of a session. `take` never waits, never fails, and no frame is lost.
 
     Frames that wait to be written can be read like all others. If the disk fails, recording stops
-    for good: `problem` says why, and from then on the newest frames are kept in memory, as they are
+    for good: `error` says why, and from then on the newest frames are kept in memory, as they are
     from the beginning without a path. Everything but file operations happens on the loop; the owner
     runs `run` in a task, and calls `close` before ending that.
     """
@@ -244,7 +244,7 @@ class Recorder:
         surplus ones are deleted as `settings` say.
         """
         self.timeline = Timeline()
-        self.problem: ErrorDetails | None = None  # why recording stopped
+        self.error: ErrorDetails | None = None  # why recording stopped
         self.count = 0  # the number of recorded frames
         settings = settings or RecordingSettings()
         self._clock = clock or Clock()
@@ -529,11 +529,11 @@ class Recorder:
         for number in sorted(self._numbers[gone] for gone in pruned if gone in self._numbers):
             self.timeline.drop_part(number)
 
-    def _stop(self, problem: ErrorDetails) -> None:
+    def _stop(self, error: ErrorDetails) -> None:
         """Stop recording; what waits stays in memory, as do the newest later frames."""
         if self._files is None:
             return
-        self.problem = problem
+        self.error = error
         self._failed, self._files = self._files, None
         self._waiting_bytes = 0
         self._in_memory.extend(self._to_write)
@@ -568,11 +568,11 @@ def recorder_for(
         return Recorder(record, clock=clock), None
     if data_dir is None:
         return Recorder(clock=clock), None
-    settings, problem = load_settings(data_dir)
+    settings, error = load_settings(data_dir)
     if not settings.is_on:
-        return Recorder(settings=settings, clock=clock), problem
+        return Recorder(settings=settings, clock=clock), error
     folder = RecordingsFolder(data_dir / FOLDER)
-    return Recorder(folder.new_path(clock.wall()), settings, clock, folder), problem
+    return Recorder(folder.new_path(clock.wall()), settings, clock, folder), error
 
 
 def check_new(record: Path) -> Path:

@@ -129,12 +129,12 @@ def _asked(name: str, work: Callable[[], _Found]) -> _Found:
     if isinstance(call.error, UserError):
         raise call.error
     if call.error is not None:
-        raise UserError(_problem(call.error, name)) from call.error
+        raise UserError(_details(call.error, name)) from call.error
     found: _Found = call.result
     return found
 
 
-def _problem(error: Exception, name: str) -> ErrorDetails:
+def _details(error: Exception, name: str) -> ErrorDetails:
     from keyring import errors  # it is there: its backend has raised something
 
     detail = str(error)[:1000] or type(error).__name__

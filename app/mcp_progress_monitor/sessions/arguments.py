@@ -32,14 +32,14 @@ class Checked(NamedTuple):
     `unchecked` says what could not be checked; empty if everything was.
     """
 
-    problems: list[str]
+    violations: list[str]
     unchecked: tuple[str, ...] = ()
 
 
 def check_value(schema: JsonObject, value: object, watch: Stopwatch | None = None) -> Checked:
     found = find_errors(schema, value, _LOOKED_AT, watch)
-    problems = [_text(error) for error in sorted(found.errors, key=_place)[:_MOST]]
-    return Checked(problems, found.unchecked)
+    violations = [_text(error) for error in sorted(found.errors, key=_place)[:_MOST]]
+    return Checked(violations, found.unchecked)
 
 
 async def check_in_thread(check: Callable[[Stopwatch], Checked]) -> Checked:
@@ -70,8 +70,8 @@ def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None)
         return Checked([])
     if "structuredContent" not in result:
         return Checked(["structuredContent is missing"])
-    problems, unchecked = check_value(schema, result["structuredContent"], watch)
-    return Checked([f"structuredContent: {problem}" for problem in problems], unchecked)
+    violations, unchecked = check_value(schema, result["structuredContent"], watch)
+    return Checked([f"structuredContent: {violation}" for violation in violations], unchecked)
 
 
 def named_tool(server: ServerSnapshot, name: str) -> Tool:

@@ -22,8 +22,8 @@ class SettingsFile:
     """The settings of all servers. Without a path they last until the program exits."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Read the file at `path`; if that fails, `problem` says why, and the file is kept."""
-        self.problem: ErrorDetails | None = None
+        """Read the file at `path`; if that fails, `error` says why, and the file is kept."""
+        self.error: ErrorDetails | None = None
         self._path = path
         self._held: dict[str, ServerSettings] = {} if path is None else self._read(path)
 
@@ -56,7 +56,7 @@ class SettingsFile:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            self.problem = ErrorDetails(
+            self.error = ErrorDetails(
                 "Cannot read the server settings; they are left unchanged",
                 str(path),
                 "Fix the file, or move it away to start over.",

@@ -95,7 +95,7 @@ class DoctorReport:
     http: tuple[HttpNote, ...] = ()
     opening: tuple[OpeningQuestion, ...] = ()
     causes: tuple[Cause, ...] = ()
-    problem: ErrorDetails | None = None
+    error: ErrorDetails | None = None
     health: Health | None = None
     retry: Retry | None = None
     restarts: int = 0

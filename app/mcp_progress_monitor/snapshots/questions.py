@@ -64,7 +64,7 @@ class Question:
     that requires input, or states a task that does; then `key` names the question in it. `job` is
     the job that this frame belongs to: a job of the server's own, or the call that continues.
     `params` are as received. `schema` is the schema for the content of a form, None without a valid
-    one. `problem` describes an error in the question itself, empty if there is none: it may be
+    one. `error` describes an error in the question itself, empty if there is none: it may be
     answered nevertheless, with any JSON object for a form.
 
     `is_complete`: the server reports that the user has completed the action at the URL. `ended`
@@ -85,7 +85,7 @@ class Question:
     job: JobId | None
     asked_at: float
     asked_when: float
-    problem: str = ""
+    error: str = ""
     is_complete: bool = False
     ended: str = ""
 

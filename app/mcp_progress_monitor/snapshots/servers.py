@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.eras import Era
-from mcp_progress_monitor.protocol.header_parameters import header_parameters_problem
+from mcp_progress_monitor.protocol.header_parameters import header_parameters_error
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -98,7 +98,7 @@ def _unchanged() -> ServerSettings:
 class ServerSnapshot:
     """One server at one moment. Unknown is None or empty.
 
-    `connection` is the id of the newest connection, which may have ended. `problem` says why the
+    `connection` is the id of the newest connection, which may have ended. `error` says why the
     server failed or, while it is connected, what is unusable: a list that it does not return, or
     everything, because it does not read our answers. `stderr_tail` holds the last lines of its
     standard error, oldest first. `settings` are the user's for it; `subscriptions` are the
@@ -118,7 +118,7 @@ class ServerSnapshot:
     tools: tuple[Tool, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
-    problem: ErrorDetails | None = None
+    error: ErrorDetails | None = None
     pid: int | None = None
     stderr_tail: tuple[str, ...] = ()
     settings: ServerSettings = dataclasses.field(default_factory=_unchanged)
@@ -142,7 +142,7 @@ class ServerSnapshot:
         whose `x-mcp-header` breaks the rules.
         """
         is_marked = self.era is Era.PER_REQUEST and self.definition.transport == "http"
-        return header_parameters_problem(tool.input_schema) if is_marked else ""
+        return header_parameters_error(tool.input_schema) if is_marked else ""
 
 
 def not_connected(name: str) -> ErrorDetails:

@@ -135,7 +135,7 @@ def _fixed(kind: Kind, rule: QuestionRule, roots: Sequence[Root]) -> Answer:
 
 
 def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
-    """Read roots written by a user; `UserError` with the problem of each."""
+    """Read roots written by a user; `UserError` with the error of each."""
     try:
         return tuple(Root.model_validate(value) for value in values)
     except InvalidValueError as error:

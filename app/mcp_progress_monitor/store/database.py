@@ -93,7 +93,7 @@ def text_or_bytes(raw: bytes) -> str | bytes:
         return raw
 
 
-def problem_of(
+def error_of(
     error: sqlite3.Error | UnicodeDecodeError | OSError, what: str, path: Path
 ) -> ErrorDetails:
     """Say why `what` ("The saved resume tokens"), kept in `path`, cannot be read or written."""
@@ -235,7 +235,7 @@ class DatabaseOpener:
             with self._alone():
                 return self._opened_or_replaced(damage)
         except (*SQLITE_ERRORS, OSError) as error:
-            obstacle = problem_of(error, self._what, self._path)
+            obstacle = error_of(error, self._what, self._path)
             return Opened(self._opened_for_reading(), obstacle)
 
     def _clear_away(self) -> None:
@@ -489,7 +489,7 @@ class Owners:
             lock = self._lock_of(self.me)
             lock.acquire(blocking=False)
         except OSError as error:  # a Timeout is one
-            raise UserError(self._problem(error)) from error
+            raise UserError(self._details(error)) from error
         self._lock = lock
 
     def move_out(self) -> None:
@@ -534,7 +534,7 @@ class Owners:
         # No soft locks: they outlive their holder. Not by thread: workers come and go.
         return FileLock(self._path(owner), mode=0o600, thread_local=False, fallback_to_soft=False)
 
-    def _problem(self, error: OSError) -> ErrorDetails:
+    def _details(self, error: OSError) -> ErrorDetails:
         from filelock import Timeout
 
         return ErrorDetails(
@@ -564,7 +564,7 @@ class Database:
     def __init__(self, path: Path, migrations: Sequence[str], what: str) -> None:
         """Keep `what` ("The saved resume tokens", for messages) in `path`, which is absolute."""
         self.path = path
-        self.problem: ErrorDetails | None = None
+        self.error: ErrorDetails | None = None
         """What was wrong when the file was last opened; the program goes on."""
         self._what = what
         self._opener = DatabaseOpener(path, migrations, what)
@@ -583,7 +583,7 @@ class Database:
         return self.is_open and self._obstacle is None
 
     async def open(self) -> None:
-        """Open the file, making or migrating it; else `problem` says why it stays shut."""
+        """Open the file, making or migrating it; else `error` says why it stays shut."""
         await anyio.to_thread.run_sync(self._open, limiter=self._turn)
 
     async def close(self) -> None:
@@ -641,7 +641,7 @@ class Database:
                     raise
                 return self._transacted(begin, work)
         except (*SQLITE_ERRORS, OSError) as error:
-            raise UserError(problem_of(error, self._what, self.path)) from error
+            raise UserError(error_of(error, self._what, self.path)) from error
 
     def _is_replaced(self, error: Exception) -> bool:
         """Whether an error showed damage, and a new file is open in place of the damaged one."""
@@ -673,7 +673,7 @@ class Database:
         self._drop_connection()
         self._connection, self._obstacle, notice = self._opener.open(damage)
         self._identity = self._found()
-        self.problem = self._obstacle or notice
+        self.error = self._obstacle or notice
 
     def _close(self) -> None:
         self._is_closed = True

@@ -40,7 +40,7 @@ class ResumeStore:
     again.
 
     Nothing a disk does raises anything but `UserError`. While the file cannot be opened there
-    are no chains to read; each write tries anew and raises until the obstacle is gone. `problem`
+    are no chains to read; each write tries anew and raises until the obstacle is gone. `error`
     is for telling the user once. No text of an error holds a token.
     """
 
@@ -54,9 +54,9 @@ class ResumeStore:
         """The tasks that run at servers, in the same file."""
 
     @property
-    def problem(self) -> ErrorDetails | None:
+    def error(self) -> ErrorDetails | None:
         """What is wrong with the store; None when all is well."""
-        return self._database.problem or self._unsettled or self._unreadable
+        return self._database.error or self._unsettled or self._unreadable
 
     @property
     def is_writable(self) -> bool:
@@ -77,7 +77,7 @@ class ResumeStore:
         return self._database.is_writable or _is_missing(self._database.path)
 
     async def open(self) -> None:
-        """Open or make the store. Never raises for what a disk does: see `problem`."""
+        """Open or make the store. Never raises for what a disk does: see `error`."""
         await self._database.open()
         if self._database.is_writable:
             with contextlib.suppress(UserError):
@@ -258,7 +258,7 @@ class ResumeStore:
     async def chains(self) -> list[SavedChain]:
         """All chains, the oldest first; none while the store cannot be opened.
 
-        A chain that cannot be read is left out; `problem` tells how many.
+        A chain that cannot be read is left out; `error` tells how many.
 
         Raises:
             UserError: the disk or SQLite refuses.

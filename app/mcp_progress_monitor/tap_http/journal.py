@@ -192,8 +192,8 @@ class HttpJournal:
             self._prune(part)
         except OSError as error:
             self.is_failed = True
-            problem = refusal(error, path, has_begun=has_begun)
-            self._report(f"{problem.what} ({path}). {GOES_ON}.")
+            details = refusal(error, path, has_begun=has_begun)
+            self._report(f"{details.what} ({path}). {GOES_ON}.")
 
     def _prune(self, part: int) -> None:
         """Delete the oldest parts beyond the limit; `part` is the current one."""

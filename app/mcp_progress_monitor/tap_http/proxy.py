@@ -215,15 +215,15 @@ class ProxyConnection:
         return self._upstream
 
     async def _unreachable(
-        self, event: h11.Request, exchange: TappedExchange, problem: ErrorDetails
+        self, event: h11.Request, exchange: TappedExchange, error: ErrorDetails
     ) -> tuple[str, str]:
         """Respond with 502 after the client has sent everything: it may not read earlier."""
         if self._http.their_state is h11.SEND_BODY:
             with anyio.move_on_after(_CLOSING_S), contextlib.suppress(h11.RemoteProtocolError):
                 async for _ in self._body(event, exchange):
                     pass
-        await self._answer(502, problem.as_text())
-        return f"{NOT_SENT}: {problem.what}", "server"
+        await self._answer(502, error.as_text())
+        return f"{NOT_SENT}: {error.what}", "server"
 
     async def _received(self) -> AsyncIterator[bytes]:
         if self._http.they_are_waiting_for_100_continue:

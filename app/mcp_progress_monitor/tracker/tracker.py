@@ -437,8 +437,8 @@ class Tracker:
         job = self._rows.of_request(fact.request)
         if job is None:
             return
-        for problem in fact.problems:
-            job.marks.note(rules.OUTPUT, fact.number, problem)
+        for violation in fact.violations:
+            job.marks.note(rules.OUTPUT, fact.number, violation)
         for part in fact.unchecked:
             job.marks.note(rules.OUTPUT_UNCHECKED, fact.number, part)
         delta.move(job)

@@ -62,12 +62,12 @@ def happened(report: DoctorReport, now: float) -> str:
     """What happened, in one sentence; `now` is monotonic seconds."""
     if report.retry is not None:
         what = retry_text(report.retry, now)
-        why = "" if report.problem is None else formatting.one_line(report.problem.what, _LINE)
+        why = "" if report.error is None else formatting.one_line(report.error.what, _LINE)
         return f"{what}: {why}" if why else what
     if report.health is not None and report.state is ServerState.CONNECTED:
         return _of_health(report.health)
-    if report.problem is not None:
-        return formatting.one_line(report.problem.what, _LINE)
+    if report.error is not None:
+        return formatting.one_line(report.error.what, _LINE)
     if report.ending and not report.state.is_up:
         return formatting.one_line(report.ending, _LINE)
     return {
@@ -125,9 +125,9 @@ def _causes(report: DoctorReport) -> Iterator[Line]:
         yield Line(f"{which}{formatting.one_line(cause.text, _LINE)}", Look.STRONG)
         if cause.hint:
             yield Line(formatting.one_line(cause.hint, _LINE))
-    problem = report.problem
-    if problem is not None and problem.hint and not report.causes:
-        yield Line(formatting.one_line(problem.hint, _LINE))
+    error = report.error
+    if error is not None and error.hint and not report.causes:
+        yield Line(formatting.one_line(error.hint, _LINE))
 
 
 def _target(report: DoctorReport) -> Iterator[Line]:
@@ -169,7 +169,7 @@ def _status(report: DoctorReport) -> Iterator[Line]:
         text = "Ended by signal {}" if code < 0 else "Exit code {}"
         text = "Ended by this program with signal {}" if code < 0 and is_ours else text
         yield Line(text.format(abs(code)), Look.BAD if code and not is_ours else Look.PLAIN)
-    if report.ending and (report.problem is None or report.ending != report.problem.what):
+    if report.ending and (report.error is None or report.ending != report.error.what):
         yield Line(f"The connection ended: {formatting.one_line(report.ending, _LINE)}")
     if report.restarts:
         yield Line("Restarted {}".format(formatting.count(report.restarts, "time")))
@@ -196,12 +196,12 @@ def _ping_and_error(report: DoctorReport) -> Iterator[Line]:
         yield Line(f"Last ping answered after {took}", Look.GOOD)
     elif health is not None and health.is_hung:
         yield Line("Last ping not answered", Look.BAD)
-    problem = report.problem
-    if problem is not None and problem.where:
-        yield Line(f"Where: {formatting.one_line(problem.where, _LINE)}")
+    error = report.error
+    if error is not None and error.where:
+        yield Line(f"Where: {formatting.one_line(error.where, _LINE)}")
     has_evidence = bool(report.stderr_tail or report.searched)
-    if problem is not None and problem.detail and not has_evidence:
-        yield from _quoted(problem.detail)
+    if error is not None and error.detail and not has_evidence:
+        yield from _quoted(error.detail)
 
 
 def _stderr(lines: Sequence[str]) -> Iterator[Line]:

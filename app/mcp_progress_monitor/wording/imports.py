@@ -59,7 +59,7 @@ def found_name(row: ImportRow) -> str:
 def address_or_error(row: ImportRow) -> str:
     """The command or URL of a server, or why it cannot be used."""
     if row.found is None:
-        return "" if row.problem is None else row.problem.what
+        return "" if row.error is None else row.error.what
     return row.found.definition.address
 
 
@@ -73,7 +73,7 @@ def contains_secrets(row: ImportRow) -> bool:
 def detail_lines(row: ImportRow, saved: Mapping[str, CatalogueEntry]) -> list[str]:
     """Details of a server before it is imported, without values of variables."""
     if row.found is None:
-        text = "" if row.problem is None else row.problem.as_text()
+        text = "" if row.error is None else row.error.as_text()
         return [visible(elide(text, _LONGEST), keep_line_ends=True)]
     return list(_details(row, row.found, saved.get(row.name)))
 
@@ -89,9 +89,9 @@ def required_inputs(rows: Iterable[ImportRow]) -> list[AskedInput]:
     return [AskedInput(each, tuple(servers[each.id])) for each in inputs.values()]
 
 
-def problem_lines(problems: Iterable[ErrorDetails]) -> str:
+def error_lines(errors: Iterable[ErrorDetails]) -> str:
     """The errors in a file, with their positions and lines."""
-    return "\n".join(visible(elide(p.as_text(), 2000), keep_line_ends=True) for p in problems)
+    return "\n".join(visible(elide(p.as_text(), 2000), keep_line_ends=True) for p in errors)
 
 
 def _details(row: ImportRow, found: FoundServer, held: CatalogueEntry | None) -> Iterator[str]:

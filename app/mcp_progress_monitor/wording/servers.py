@@ -90,8 +90,8 @@ def about(
     """
     first = "Waiting to connect" if awaits_turn else _state_text(server, now, entry)
     is_in_progress = awaits_turn or server.retry is not None or server.sign_in is not None
-    if server.problem is not None and not is_in_progress:
-        return _error_summary(server, server.problem)
+    if server.error is not None and not is_in_progress:
+        return _error_summary(server, server.error)
     facts: tuple[str, ...] = (transport_word(server), _restarts(server))
     if server.state is ServerState.CONNECTED:
         tools = formatting.count(len(server.tools), "tool")
@@ -156,15 +156,15 @@ def details(
     awaits_turn: bool = False,
 ) -> str:
     """All details of a server as lines of plain text; arguments as for `about`."""
-    problem = server.problem.as_text() if server.problem is not None else ""
+    error = server.error.as_text() if server.error is not None else ""
     state = _state_text(server, now, entry) or state_word(server.state)
     state = "Waiting to connect" if awaits_turn else state
     parts = (
         f"{formatting.one_line(server.name)}: {state}",
         formatting.one_line(server.definition.address, 400),
         "" if server.pid is None else f"pid {server.pid}",
-        formatting.visible(problem, keep_line_ends=True) if problem else _facts(server),
-        _restarts(server) if problem else "",
+        formatting.visible(error, keep_line_ends=True) if error else _facts(server),
+        _restarts(server) if error else "",
         _stray(stray_ticks),
         _updates(server),
         "Connects at start" if entry is not None and entry.connects_at_start else "",

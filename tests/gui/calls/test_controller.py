@@ -138,4 +138,4 @@ async def test_the_call_of_a_job_is_copied_for_a_terminal(
         assert "progressToken" not in copied
         program.window.job_list.call_copy_requested.emit(job, "curl")
         assert QGuiApplication.clipboard().text() == copied
-        assert "curl can call only" in program.window.notices.problems()[-1].what
+        assert "curl can call only" in program.window.notices.errors()[-1].what

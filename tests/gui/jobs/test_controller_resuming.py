@@ -153,10 +153,10 @@ async def test_forgetting_many_is_one_wish(stage: Stage) -> None:
 async def test_reissuing_to_a_changed_server_says_what_to_do_and_starts_nothing(
     stage: Stage,
 ) -> None:
-    problem = ErrorDetails(
+    error = ErrorDetails(
         "definition of the job's server has changed", "db", "Resume with the saved definition"
     )
-    stage.engine.raises[5] = ServerChangedError(problem, SAVED)
+    stage.engine.raises[5] = ServerChangedError(error, SAVED)
     stage.resuming.reissue((5,))
     await anyio.wait_all_tasks_blocked()
     (told,) = stage.told

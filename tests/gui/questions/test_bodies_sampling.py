@@ -52,7 +52,7 @@ def test_a_text_is_sent_as_the_assistants(body: SamplingBody) -> None:
 
 def test_nothing_is_no_answer(body: SamplingBody) -> None:
     assert body.accepted() is None
-    assert "Write an answer" in body.problem.text()
+    assert "Write an answer" in body.error.text()
     assert body.declined() == Refused()
 
 

@@ -153,7 +153,7 @@ async def test_a_page_is_opened_by_a_click_and_no_other_than_the_one_shown(
         program.window.question_panel.link_opened.emit(link)
         program.window.question_panel.link_opened.emit("javascript:alert(1)")
         assert opened == [link]
-        assert program.window.notices.problems()[-1].what == "Cannot open the page"
+        assert program.window.notices.errors()[-1].what == "Cannot open the page"
 
 
 async def test_a_rule_answers_by_itself_and_that_is_reported_once(
@@ -164,8 +164,8 @@ async def test_a_rule_answers_by_itself_and_that_is_reported_once(
         program.questions.set_rules("demo", rules)
         done = [ask(program, "ask_form", fields="name") for _ in range(2)]
         await until(lambda: all(done))
-        await until(lambda: bool(program.window.notices.problems()))
-        words = [problem.what for problem in program.window.notices.problems()]
+        await until(lambda: bool(program.window.notices.errors()))
+        words = [error.what for error in program.window.notices.errors()]
         assert words == ["A rule answered automatically when a server asked you to fill in a form"]
         assert not dock_is_open(program)
         assert program.engine.servers.snapshot("demo").settings.rules == rules

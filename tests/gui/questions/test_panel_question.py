@@ -153,7 +153,7 @@ def test_a_refused_answer_can_be_corrected(panel: QuestionPanel) -> None:
     view = shown(panel)
     QTest.keyClicks(name_of(view), "Ada")
     view.accept.click()
-    panel.show_problem(1, ErrorDetails("It does not fit", detail="name: \u202etoo plain"))
+    panel.show_error(1, ErrorDetails("It does not fit", detail="name: \u202etoo plain"))
     assert "too plain" in view.note.text()
     assert "\\u202e" in view.note.text()
     assert view.accept.isEnabled()

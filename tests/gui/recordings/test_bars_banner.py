@@ -52,15 +52,15 @@ def test_all_of_it_is_plain_text(banner: RecordingBanner) -> None:
     assert formats == {Qt.TextFormat.PlainText}
 
 
-def test_the_first_problem_is_in_words_and_the_others_are_counted(
+def test_the_first_error_is_in_words_and_the_others_are_counted(
     qtbot: QtBot, banner: RecordingBanner
 ) -> None:
-    banner.show_problems([CUT])
+    banner.show_errors([CUT])
     assert CUT.what in words(banner)
     assert banner.details.text() == "Details"
-    banner.show_problems([CUT, ErrorDetails("Other"), ErrorDetails("Third")])
+    banner.show_errors([CUT, ErrorDetails("Other"), ErrorDetails("Third")])
     assert "2 more" in banner.details.text()
-    with qtbot.waitSignal(banner.problems_opened) as told:
+    with qtbot.waitSignal(banner.errors_opened) as told:
         banner.details.click()
     assert told.args == [(CUT, ErrorDetails("Other"), ErrorDetails("Third"))]
 
@@ -68,7 +68,7 @@ def test_the_first_problem_is_in_words_and_the_others_are_counted(
 def test_a_narrow_window_cuts_words_and_does_not_grow(
     qtbot: QtBot, banner: RecordingBanner
 ) -> None:
-    banner.show_problems([ErrorDetails("x" * 5000)])
+    banner.show_errors([ErrorDetails("x" * 5000)])
     assert banner.minimumSizeHint().width() < 500
     banner.resize(500, 30)
     qtbot.waitUntil(lambda: "…" in words(banner))

@@ -68,7 +68,7 @@ async def test_a_recording_is_opened_in_a_process_of_its_own(
         dialog.reject()
         await until(lambda: bool(started))
         assert started[0][-4:] == ["open", "--data-dir", str(data_dir), str(file)]
-        assert program.window.notices.problems() == ()
+        assert program.window.notices.errors() == ()
 
 
 async def test_another_programs_file_is_opened_like_a_recording(
@@ -79,7 +79,7 @@ async def test_another_programs_file_is_opened_like_a_recording(
         program.recordings.open_recording(str(file))
         await until(lambda: bool(started))
         assert started[0][-1] == str(file)
-        assert program.window.notices.problems() == ()
+        assert program.window.notices.errors() == ()
 
 
 async def test_what_is_no_recording_is_reported_here_and_starts_nothing(
@@ -89,9 +89,9 @@ async def test_what_is_no_recording_is_reported_here_and_starts_nothing(
     file.write_text("Dear reader")
     async with running(qapp, data_dir) as program:
         program.recordings.open_recording(str(file))
-        await until(lambda: bool(program.window.notices.problems()))
-        (problem,) = program.window.notices.problems()
-        assert str(file) in problem.where
+        await until(lambda: bool(program.window.notices.errors()))
+        (error,) = program.window.notices.errors()
+        assert str(file) in error.where
         assert started == []
 
 
@@ -101,9 +101,9 @@ async def test_a_window_that_cannot_be_started_is_reported(
     file = Written().save(tmp_path / "refused.mcprec")
     async with running(qapp, data_dir) as program:
         program.recordings.open_recording(file)
-        await until(lambda: bool(program.window.notices.problems()))
+        await until(lambda: bool(program.window.notices.errors()))
         assert started
-        assert "mcp-progress-monitor open" in program.window.notices.problems()[0].hint
+        assert "mcp-progress-monitor open" in program.window.notices.errors()[0].hint
 
 
 async def test_recordings_are_listed_opened_and_deleted(
@@ -130,7 +130,7 @@ async def test_recordings_are_listed_opened_and_deleted(
         next(button for button in box.buttons() if button.text() == "&Delete").click()
         await until(lambda: not old.exists())
         await until(lambda: old.name not in _names(dialog))
-        assert program.window.notices.problems() == ()
+        assert program.window.notices.errors() == ()
 
 
 def _names(dialog: RecordingsDialog) -> list[str]:
@@ -166,19 +166,19 @@ async def test_limits_that_cannot_be_kept_are_reported(
         # For root there are no rights to take away: the folder is a file instead.
         monkeypatch.setattr(program.recordings, "_data_dir", data_dir / "window.ini")
         dialog.limits.days.setValue(61)
-        (problem,) = program.window.notices.problems()
-        assert "Cannot save the recording settings" in problem.what
+        (error,) = program.window.notices.errors()
+        assert "Cannot save the recording settings" in error.what
 
 
 async def test_that_recording_stopped_is_reported_once(qapp: QApplication, data_dir: Path) -> None:
     full = ErrorDetails("Recording stopped: the disk is full", "x.mcprec", "Free some space.")
     async with running(qapp, data_dir) as program:
-        program.engine.recording.problem = full
-        await until(lambda: bool(program.window.notices.problems()))
-        program.window.notices.show_problem(ErrorDetails("something else"))
+        program.engine.recording.error = full
+        await until(lambda: bool(program.window.notices.errors()))
+        program.window.notices.show_error(ErrorDetails("something else"))
         program._on_beat()  # noqa: SLF001  # four times a second
         program._on_beat()  # noqa: SLF001
-        assert program.window.notices.problems() == (full, ErrorDetails("something else"))
+        assert program.window.notices.errors() == (full, ErrorDetails("something else"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the files of a Linux desktop")

@@ -91,7 +91,7 @@ def _type_json(form: SchemaForm, text: str) -> None:
     form.editor.apply()
 
 
-def _problems(form: SchemaForm) -> list[str]:
+def _violations(form: SchemaForm) -> list[str]:
     labels = [each for each in form.findChildren(QLabel) if each.isVisibleTo(form)]
     return [each.text() for each in labels]
 
@@ -134,7 +134,7 @@ def test_a_mistake_in_the_json_is_named_keeps_the_text_and_stops_the_form(form: 
     area = form.findChild(QScrollArea)
     assert isinstance(area, QScrollArea)
     assert not area.isEnabled()
-    assert [problem.message for problem in form.check()] == [form.editor.mistake]
+    assert [violation.message for violation in form.check()] == [form.editor.mistake]
     _type_json(form, '{"path": "x", "mode": "safe"}')
     assert area.isEnabled()
     assert form.check() == []
@@ -159,7 +159,7 @@ def test_what_is_no_number_stays_and_is_named_at_the_field(form: SchemaForm) -> 
     QTest.keyClicks(_line(form, "rows"), "12a")
     assert form.value()["rows"] == "12a"
     form.check()
-    assert "'12a' is not of type 'integer'" in _problems(form)
+    assert "'12a' is not of type 'integer'" in _violations(form)
 
 
 def test_values_of_another_type_are_kept_as_json(form: SchemaForm) -> None:
@@ -173,18 +173,18 @@ def test_values_of_another_type_are_kept_as_json(form: SchemaForm) -> None:
 def test_members_the_schema_does_not_know_are_kept_and_named(form: SchemaForm) -> None:
     form.set_value({"path": "x", "mode": "safe", "extra": [1]})
     assert form.value()["extra"] == [1]
-    assert any("extra" in problem.message for problem in form.check())
+    assert any("extra" in violation.message for violation in form.check())
 
 
 def test_what_is_missing_is_reported_only_once_it_is_insisted_on(
     form: SchemaForm, qtbot: QtBot
 ) -> None:
     QTest.keyClicks(_line(form, "rows"), "0")
-    qtbot.waitUntil(lambda: any("minimum" in words for words in _problems(form)))
-    assert "this is required" not in _problems(form)
-    problems = form.check()
-    assert ("path",) in [problem.path for problem in problems]
-    assert "this is required" in _problems(form)
+    qtbot.waitUntil(lambda: any("minimum" in words for words in _violations(form)))
+    assert "this is required" not in _violations(form)
+    violations = form.check()
+    assert ("path",) in [violation.path for violation in violations]
+    assert "this is required" in _violations(form)
 
 
 def test_items_are_added_and_removed(form: SchemaForm) -> None:
@@ -263,7 +263,7 @@ def test_a_boolean_that_must_be_there_is_on_or_off(form: SchemaForm) -> None:
     assert (bare.count(), bare.currentIndex(), usual.currentText()) == (2, -1, "Off")
     assert left.currentText() == "Not set (default: On)"
     assert form.value() == {"usual": False}
-    assert [problem.path for problem in form.check()] == [("bare",)]
+    assert [violation.path for violation in form.check()] == [("bare",)]
 
 
 def test_scrolling_over_a_choice_changes_nothing(form: SchemaForm) -> None:

@@ -123,7 +123,7 @@ def test_more_fields_than_people_fill_in_are_entered_as_json(form: SchemaForm) -
     form.set_value({"f1": "x"})
     assert form.value() == {"f1": "x"}
     form.set_value({"f1": 1})
-    assert [problem.path for problem in form.check()] == [("f1",)]
+    assert [violation.path for violation in form.check()] == [("f1",)]
     assert "f1: 1 is not of type 'string'" in _shown(form)
 
 
@@ -143,7 +143,7 @@ def test_what_could_not_be_checked_is_said_beside_the_form(form: SchemaForm) -> 
     assert form.check() == []
     assert "Not checked: matching the pattern '(x+x+)+y' took too long." in _shown(form)
     form.set_value({"a": "y"})
-    assert [problem.path for problem in form.check()] == [("a",)]
+    assert [violation.path for violation in form.check()] == [("a",)]
     assert "Not checked" not in _shown(form)
 
 
@@ -157,7 +157,7 @@ def test_a_large_question_is_answered_as_json(qtbot: QtBot, appearance: Appearan
     assert body.accepted() == Accept({"f1": "mine"})
 
 
-def test_many_problems_are_shown_with_one_layout(form: SchemaForm) -> None:
+def test_many_violations_are_shown_with_one_layout(form: SchemaForm) -> None:
     """Each label that was shown had laid out the whole form: seconds for these."""
     schema = _fields(MOST_FIELDS)
     form.set_schema({**schema, "required": [*schema["properties"]]})
@@ -168,7 +168,7 @@ def test_many_problems_are_shown_with_one_layout(form: SchemaForm) -> None:
     assert time.thread_time() - begun < _AT_MOST_S * _SLOWER
 
 
-def test_a_problem_that_is_shown_leaves_its_field_as_high_as_it_was(form: SchemaForm) -> None:
+def test_a_violation_that_is_shown_leaves_its_field_as_high_as_it_was(form: SchemaForm) -> None:
     form.set_schema({**_fields(2), "required": ["f0"]})
     QCoreApplication.processEvents()
     (line, other) = form.findChildren(QLineEdit)

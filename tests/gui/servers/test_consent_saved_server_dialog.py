@@ -16,14 +16,14 @@ from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-PROBLEM = ErrorDetails("The server of this job is not known <b>any more</b>", "db")
+ERROR = ErrorDetails("The server of this job is not known <b>any more</b>", "db")
 SAVED = StdioDefinition(
     name="db", command="python", args=("-m", "my db", "\u202e"), env={"KEY": "hush"}, cwd="/srv"
 )
 
 
 def dialog_of(qtbot: QtBot, now: StdioDefinition | None = None) -> SavedServerDialog:
-    made = SavedServerDialog(PROBLEM, SAVED, now)
+    made = SavedServerDialog(ERROR, SAVED, now)
     qtbot.addWidget(made)
     return made
 
@@ -53,7 +53,7 @@ def test_a_server_that_was_changed_is_compared_with_what_it_is_now(qtbot: QtBot)
 
 def test_no_part_of_a_long_command_is_out_of_sight(qtbot: QtBot) -> None:
     long = SAVED.model_copy(update={"args": ("/srv/" + "x" * 400,)})
-    dialog = SavedServerDialog(PROBLEM, long)
+    dialog = SavedServerDialog(ERROR, long)
     qtbot.addWidget(dialog)
     dialog.open()
     assert dialog.text.horizontalScrollBar().maximum() == 0
@@ -77,7 +77,7 @@ def test_neither_escape_nor_enter_starts_anything(qtbot: QtBot, key: Qt.Key) -> 
     assert not dialog.isVisible()
 
 
-def test_words_of_the_problem_are_plain_text(qtbot: QtBot) -> None:
+def test_words_of_the_error_are_plain_text(qtbot: QtBot) -> None:
     dialog = dialog_of(qtbot)
     labels = [label for label in dialog.findChildren(QLabel) if label.text()]
     assert any("<b>any more</b>" in label.text() for label in labels)

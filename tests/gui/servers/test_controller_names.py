@@ -40,7 +40,7 @@ async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
         program.window.servers.edit_requested.emit("mine")
         (editor,) = program.window.findChildren(ServerEditor)
         refused: list[ErrorDetails] = []
-        program.servers.edit_refused.connect(lambda _edited, problem: refused.append(problem))
+        program.servers.edit_refused.connect(lambda _edited, error: refused.append(error))
         editor.save_only()
         await until(lambda: bool(refused))
         assert refused[0].what == "A saved server with this name already exists"

@@ -36,7 +36,7 @@ class SlowEngine:
         self.servers = self
         self.begun: list[str] = []
         self.open: dict[str, anyio.Event] = {}
-        self.problems: dict[str, ErrorDetails] = {}
+        self.errors: dict[str, ErrorDetails] = {}
 
     def names(self) -> tuple[str, ...]:
         return tuple(self.held)
@@ -52,8 +52,8 @@ class SlowEngine:
         self.open[name] = anyio.Event()
         await self.open[name].wait()
         del self.open[name]
-        if name in self.problems:
-            raise UserError(self.problems[name])
+        if name in self.errors:
+            raise UserError(self.errors[name])
 
     def let(self, *names: str) -> None:
         for name in names:
@@ -74,7 +74,7 @@ async def test_many_servers_are_started_in_their_order_eight_at_a_time(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     engine, told, turns = SlowEngine(), list[ErrorDetails](), list[frozenset[str]]()
-    engine.problems = {"s00": ErrorDetails("It is broken", "s00"), "s01": not_connected("s01")}
+    engine.errors = {"s00": ErrorDetails("It is broken", "s00"), "s01": not_connected("s01")}
     async with anyio.create_task_group() as group:
         control = ServersController(
             cast("Engine", engine),

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.doctor import DoctorReport
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
-PROBLEM = ErrorDetails("It ended", "crawler")
+ERROR = ErrorDetails("It ended", "crawler")
 
 
 class FakeDoctor(FakeServers):
     """Has a report for each server that a test put in."""
 
     def __init__(self) -> None:
-        failed = server("crawler", state=ServerState.FAILED, problem=PROBLEM)
+        failed = server("crawler", state=ServerState.FAILED, error=ERROR)
         super().__init__(failed, server("files"))
         self.reports = {"crawler": CRASHED}
 
@@ -132,12 +132,12 @@ def test_an_unknown_server_opens_nothing(doctoring: DoctorController) -> None:
     assert doctoring.pane.isHidden()
 
 
-def test_a_notice_offers_it_for_the_problem_of_a_server_only(doctoring: DoctorController) -> None:
+def test_a_notice_offers_it_for_the_error_of_a_server_only(doctoring: DoctorController) -> None:
     notices = window_of(doctoring).notices
     button = next(b for b in notices.findChildren(QPushButton) if "doctor" in b.text())
-    notices.show_problem(ErrorDetails("The disk is full"))
+    notices.show_error(ErrorDetails("The disk is full"))
     assert button.isHidden()
-    notices.show_problem(PROBLEM)
+    notices.show_error(ERROR)
     assert not button.isHidden()
     button.click()
     assert doctoring.pane is not None

@@ -86,10 +86,10 @@ def saved(editor: ServerEditor) -> list[EditedServer]:
     return heard
 
 
-def problem(editor: ServerEditor, field: str) -> str:
+def error(editor: ServerEditor, field: str) -> str:
     for page in (editor.server, editor.connection, editor.restart):
         if field in page.fields:
-            return page.fields[field].problem
+            return page.fields[field].error
     raise KeyError(field)
 
 
@@ -172,7 +172,7 @@ def test_without_a_keyring_a_secret_is_refused_and_what_else_can_be_done_is_said
     row.value.setText("hush")
     editor.save_only()
     assert heard == []
-    assert "readable in the catalogue file" in row.problem
+    assert "readable in the catalogue file" in row.error
     words = [label.text() for label in editor.server.variables.findChildren(QLabel)]
     assert "No keyring is available" in words
 
@@ -216,18 +216,18 @@ def test_every_mistake_stands_at_its_field_and_nothing_is_saved(
     editor.restart.first.setValue(90)
     editor.connect_button.click()
     assert heard == []
-    assert "Another server has this name" in problem(editor, "name")
-    assert "Cannot parse" in problem(editor, "command")
-    assert "does not exist" in problem(editor, "folder")
-    assert "name" in nameless.problem
-    assert twice[0].problem == ""
-    assert "already used above" in twice[1].problem
-    assert problem(editor, "idle") != ""
-    assert "at least the first delay" in problem(editor, "longest_delay")
+    assert "Another server has this name" in error(editor, "name")
+    assert "Cannot parse" in error(editor, "command")
+    assert "does not exist" in error(editor, "folder")
+    assert "name" in nameless.error
+    assert twice[0].error == ""
+    assert "already used above" in twice[1].error
+    assert error(editor, "idle") != ""
+    assert "at least the first delay" in error(editor, "longest_delay")
     assert editor.note.text() == "7 fields need fixing"
     assert editor.focusWidget() is editor.server.name
     editor.server.name.setText("free")
-    qtbot.waitUntil(lambda: problem(editor, "name") == "")
+    qtbot.waitUntil(lambda: error(editor, "name") == "")
 
 
 def test_nothing_is_called_wrong_before_the_user_is_done(
@@ -237,7 +237,7 @@ def test_nothing_is_called_wrong_before_the_user_is_done(
     editor.server.command.setText("python 'op")
     editor.reading()
     qtbot.wait(200)  # longer than the preview waits
-    assert problem(editor, "command") == ""
+    assert error(editor, "command") == ""
 
 
 @pytest.mark.parametrize("entered", ["-1", "soon", "NaN", "1e300"])
@@ -251,7 +251,7 @@ def test_a_mistake_on_another_page_is_brought_to_the_front(
     editor.save_only()
     assert heard == []
     assert editor.tabs.currentWidget() is editor.connection
-    assert problem(editor, "total") != ""
+    assert error(editor, "total") != ""
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x/y", "example.com/mcp", "http://", "http://x:0/"])
@@ -264,7 +264,7 @@ def test_a_url_that_cannot_be_asked_is_reported_at_its_field(
     editor.server.name.setText("x")
     editor.save_only()
     assert heard == []
-    assert problem(editor, "url") != ""
+    assert error(editor, "url") != ""
 
 
 def test_a_header_that_http_does_not_allow_is_reported_in_its_row(
@@ -274,7 +274,7 @@ def test_a_header_that_http_does_not_allow_is_reported_in_its_row(
     editor.server.url.setText("https://example.com")
     row = editor.server.headers.add(EnteredValue("no name", value="x"))
     editor.save_only()
-    assert row.problem != ""
+    assert row.error != ""
 
 
 def test_the_preview_shows_each_word_of_the_command_with_what_is_hidden_in_it(
@@ -399,8 +399,8 @@ def test_without_a_command_the_command_alone_is_to_be_mended(
 ) -> None:
     editor = opened(qtbot, appearance)
     editor.accept()
-    problems = {name for name, box in editor.server.fields.items() if box.problem}
-    assert problems == {"command"}
+    errors = {name for name, box in editor.server.fields.items() if box.error}
+    assert errors == {"command"}
     assert editor.focusWidget() is editor.server.command
 
 

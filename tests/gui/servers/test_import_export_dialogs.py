@@ -69,7 +69,7 @@ def show(
     """Do what the shell does for `file_chosen` and `answers_entered`."""
     config = read_file(path, Variables(answers=answers or {}))
     saved = {entry.name: entry for entry in catalogue.entries()}
-    dialog.show_rows(path, preview(config, catalogue), config.problems, saved)
+    dialog.show_rows(path, preview(config, catalogue), config.errors, saved)
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_what_changed_is_shown_old_and_new(dialog: ImportDialog) -> None:
 
 def test_why_a_server_cannot_be_used_is_shown(dialog: ImportDialog) -> None:
     assert "command" in details(dialog, 3)
-    assert "broken" in dialog.problems.toPlainText()
+    assert "broken" in dialog.errors.toPlainText()
 
 
 def test_names_of_variables_are_shown_and_no_values(dialog: ImportDialog) -> None:
@@ -218,7 +218,7 @@ def test_a_broken_file_is_reported_in_place_with_line_and_column(
     with pytest.raises(UserError) as caught:
         read_file(bad)
     dialog.show_unreadable(bad, caught.value.details)
-    assert "line 2, column 8" in dialog.problems.toPlainText()
+    assert "line 2, column 8" in dialog.errors.toPlainText()
     assert not dialog.tree.isVisible()
     assert not import_button(dialog).isEnabled()
 

@@ -73,7 +73,7 @@ async def test_cancelling_disconnects_the_server(qapp: QApplication, data_dir: P
         await until(lambda: not program.engine.servers.snapshot("remote").state.is_up)
         await until(program.sign_in.bar.isHidden)
         await until(lambda: program.engine.servers.snapshot("remote").state is ServerState.CLOSED)
-        assert program.window.notices.problems() == ()
+        assert program.window.notices.errors() == ()
 
 
 async def test_after_signing_out_the_next_connection_asks_again(
@@ -91,11 +91,11 @@ async def test_after_signing_out_the_next_connection_asks_again(
         request.emit("remote")
         await until(lambda: program.engine.servers.snapshot("remote").state is ServerState.CLOSED)
         request.emit("remote")
-        await until(lambda: bool(program.window.notices.problems()))
+        await until(lambda: bool(program.window.notices.errors()))
         program.servers.connect_server("remote")
 
         await until(lambda: not bar.isHidden())
-        (told,) = program.window.notices.problems()
+        (told,) = program.window.notices.errors()
         assert told.what == "You were not signed in to this server"
 
 

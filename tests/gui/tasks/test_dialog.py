@@ -87,7 +87,7 @@ def test_a_refusal_is_reported_and_the_tasks_stay(dialog: TasksDialog) -> None:
     dialog.refresh.click()
     assert asked == [True]
     assert not dialog.refresh.isEnabled()
-    dialog.show_problem(ErrorDetails("Listing the server's tasks failed", "db"))
+    dialog.show_error(ErrorDetails("Listing the server's tasks failed", "db"))
     assert "Listing the server's tasks failed" in dialog.message.text()
     assert dialog.model.rowCount() == 1
     assert dialog.refresh.isEnabled()

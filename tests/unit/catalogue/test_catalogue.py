@@ -90,7 +90,7 @@ def test_all_that_is_kept_of_a_server_comes_back(file: Path) -> None:
         catalogue.add(one)
     again = Catalogue(file)
     assert again.entries() == FULL
-    assert again.problems == ()
+    assert again.errors == ()
 
 
 def test_the_file_is_in_the_form_of_most_clients_with_our_extras_under_one_key(file: Path) -> None:
@@ -162,8 +162,8 @@ def test_servers_are_removed(file: Path) -> None:
     catalogue.add(entry("a"))
     catalogue.remove("a")
     assert written(file) == {"mcpServers": {}}
-    problem = refusal(lambda: catalogue.entry("a"))
-    assert problem.hint == "No servers are saved."
+    error = refusal(lambda: catalogue.entry("a"))
+    assert error.hint == "No servers are saved."
 
 
 def test_unknown_members_are_kept_at_every_level(file: Path) -> None:
@@ -201,16 +201,16 @@ def test_an_entry_that_cannot_be_used_costs_the_others_nothing_and_stays(file: P
     file.write_text(json.dumps({"mcpServers": servers}))
     catalogue = Catalogue(file)
     assert names(catalogue) == ["good"]
-    assert len(catalogue.problems) == 3
-    assert "command" in catalogue.problems[0].what
-    assert "'bad'" in catalogue.problems[0].where
-    assert refusal(lambda: catalogue.entry("bad")) == catalogue.problems[0]
+    assert len(catalogue.errors) == 3
+    assert "command" in catalogue.errors[0].what
+    assert "'bad'" in catalogue.errors[0].where
+    assert refusal(lambda: catalogue.entry("bad")) == catalogue.errors[0]
     catalogue.add(entry("new"))
     assert list(written(file)["mcpServers"]) == ["bad", "good", "worse", "", "new"]
     assert written(file)["mcpServers"]["bad"] == {"command": 3}
     assert catalogue.add(entry("bad")) == "bad 2"
     catalogue.remove("bad")
-    assert [problem.where.endswith("'bad'") for problem in catalogue.problems] == [False, False]
+    assert [error.where.endswith("'bad'") for error in catalogue.errors] == [False, False]
 
 
 def test_edits_of_others_are_noticed(file: Path) -> None:
@@ -248,9 +248,9 @@ def test_an_edit_that_breaks_the_file_is_reported_and_what_is_held_stays(file: P
     file.write_text(broken)
     assert not catalogue.reload()
     assert names(catalogue) == ["a"]
-    assert catalogue.problem is not None
-    assert catalogue.problem.where == f"{file}, line 1, column 22"
-    assert refusal(lambda: catalogue.add(entry("b"))) == catalogue.problem
+    assert catalogue.error is not None
+    assert catalogue.error.where == f"{file}, line 1, column 22"
+    assert refusal(lambda: catalogue.add(entry("b"))) == catalogue.error
     assert file.read_text() == broken
     file.write_text('{"mcpServers": {"z": {"command": "c"}}}')
     assert catalogue.reload()
@@ -262,8 +262,8 @@ def test_an_edit_that_breaks_the_file_is_reported_and_what_is_held_stays(file: P
 def test_a_file_that_is_none_is_never_written_over(file: Path, content: str) -> None:
     file.write_bytes(content.encode("latin-1"))
     catalogue = Catalogue(file)
-    assert catalogue.problem is not None
-    assert str(file) in catalogue.problem.where
+    assert catalogue.error is not None
+    assert str(file) in catalogue.error.where
     assert refusal(lambda: catalogue.add(entry("a"))).hint.startswith("Fix the file")
     assert file.read_bytes() == content.encode("latin-1")
 
@@ -272,7 +272,7 @@ def test_a_file_that_is_none_is_never_written_over(file: Path, content: str) -> 
 def test_a_file_without_servers_is_begun(file: Path, content: str) -> None:
     file.write_text(content)
     catalogue = Catalogue(file)
-    assert catalogue.problem is None
+    assert catalogue.error is None
     catalogue.add(entry("a"))
     assert names(Catalogue(file)) == ["a"]
 
@@ -291,7 +291,7 @@ def test_two_servers_of_one_name_are_reported_and_the_first_counts(file: Path) -
     file.write_text(words)
     catalogue = Catalogue(file)
     assert [one.definition.address for one in catalogue.entries()] == ["one"]
-    assert catalogue.problems[0].where == f"{file}, line 3"
+    assert catalogue.errors[0].where == f"{file}, line 3"
     catalogue.add(entry("b"))
     assert file.with_name("servers.json.before").read_text() == words
     assert names(Catalogue(file)) == ["a", "b"]
@@ -321,7 +321,7 @@ def test_the_file_is_the_owners_alone(file: Path) -> None:
 def test_a_file_that_may_not_be_read_is_reported(file: Path) -> None:
     file.write_text("{}")
     file.chmod(0)
-    assert Catalogue(file).problem is not None
+    assert Catalogue(file).error is not None
 
 
 @pytest.mark.parametrize("name", ["x" * 1000, "a\x1b[2J", "\ud800", "é ${env:X}", "a/b\nc"])
@@ -352,7 +352,7 @@ def test_a_file_that_stays_empty_has_no_servers(tmp_path: Path) -> None:
     assert not catalogue.reload()
     assert catalogue.reload()
     assert catalogue.entries() == ()
-    assert catalogue.problem is None
+    assert catalogue.error is None
 
 
 def test_secrets_of_the_keyring_belong_to_the_servers_that_alone_refer_to_them(file: Path) -> None:
@@ -385,8 +385,8 @@ def test_what_is_wrong_with_our_own_members_is_reported_in_plain_words(
 ) -> None:
     servers = {"a": {"command": "c", "mcpProgressMonitor": extras}}
     file.write_text(json.dumps({"mcpServers": servers}))
-    (problem,) = Catalogue(file).problems
-    assert words in problem.what
+    (error,) = Catalogue(file).errors
+    assert words in error.what
 
 
 def test_names_in_what_is_reported_stay_on_their_line_and_within_bounds(file: Path) -> None:

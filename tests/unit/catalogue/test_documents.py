@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.documents import Document
 
 
-def problem_of(read: Callable[[str, str, str], Document], words: str) -> ErrorDetails:
+def error_of(read: Callable[[str, str, str], Document], words: str) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         read(words, "a file", "look")
     return caught.value.details
@@ -41,27 +41,27 @@ def test_every_place_stays_what_it_was_when_comments_go() -> None:
 
 
 def test_a_mistake_behind_comments_is_shown_where_it_is() -> None:
-    problem = problem_of(read_json, '// one\n{ /* two\n */ "a": oops }')
-    assert "not valid JSON" in problem.what
-    assert problem.where == "a file, line 3, column 10"
-    line, mark = problem.detail.split("\n")
+    error = error_of(read_json, '// one\n{ /* two\n */ "a": oops }')
+    assert "not valid JSON" in error.what
+    assert error.where == "a file, line 3, column 10"
+    line, mark = error.detail.split("\n")
     assert line[mark.index("^")] == "o"
 
 
 @pytest.mark.parametrize("words", ["", "{", "nonsense", '{"a": NaN}', '{"a" 1}', "[1]]", '"x'])
-def test_no_json_is_a_problem_in_words(words: str) -> None:
-    problem = problem_of(read_json, words)
-    assert problem.what.startswith("The configuration file is not valid JSON")
-    assert problem.hint == "look"
+def test_no_json_is_an_error_in_words(words: str) -> None:
+    error = error_of(read_json, words)
+    assert error.what.startswith("The configuration file is not valid JSON")
+    assert error.hint == "look"
 
 
-def test_an_integer_of_ten_thousand_digits_is_a_problem_in_words() -> None:
-    assert "JSON" in problem_of(read_json, f'{{"a": {"9" * 10_000}}}').what
+def test_an_integer_of_ten_thousand_digits_is_an_error_in_words() -> None:
+    assert "JSON" in error_of(read_json, f'{{"a": {"9" * 10_000}}}').what
 
 
 @pytest.mark.parametrize("words", ["[" * 100_000, "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)])
 def test_deep_nesting_is_refused(words: str) -> None:
-    assert "nested too deeply" in problem_of(read_json, words).what
+    assert "nested too deeply" in error_of(read_json, words).what
 
 
 def test_allowed_depth_is_read() -> None:
@@ -70,7 +70,7 @@ def test_allowed_depth_is_read() -> None:
 
 
 def test_deep_toml_is_refused() -> None:
-    assert "a = " not in problem_of(read_toml, "a = " + "[" * 100_000).what
+    assert "a = " not in error_of(read_toml, "a = " + "[" * 100_000).what
 
 
 def test_of_names_given_twice_the_first_counts_and_the_others_are_reported_with_their_lines() -> (
@@ -90,7 +90,7 @@ def test_of_names_given_twice_the_first_counts_and_the_others_are_reported_with_
 )
 def test_rubbish_takes_no_longer_than_its_length(words: str) -> None:
     began = time.thread_time()
-    problem_of(read_json, words)
+    error_of(read_json, words)
     assert time.thread_time() - began < 5
 
 
@@ -109,13 +109,13 @@ def test_what_json_does_not_have_is_text() -> None:
     [("a = 1\nb = = 2\n", "line 2, column 5"), ("a = [1,\n", "line 2, column 1")],
 )
 def test_a_mistake_in_toml_is_shown_where_it_is(words: str, place: str) -> None:
-    problem = problem_of(read_toml, words)
-    assert "not valid TOML" in problem.what
-    assert problem.where == f"a file, {place}"
+    error = error_of(read_toml, words)
+    assert "not valid TOML" in error.what
+    assert error.where == f"a file, {place}"
 
 
 def test_a_table_given_twice_is_a_mistake_in_toml() -> None:
-    assert "not valid TOML" in problem_of(read_toml, "[a]\nx = 1\n[a]\ny = 2\n").what
+    assert "not valid TOML" in error_of(read_toml, "[a]\nx = 1\n[a]\ny = 2\n").what
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def problem_of(path: Path) -> ErrorDetails:
+def error_of(path: Path) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         read_text(path)
     return caught.value.details
@@ -33,9 +33,9 @@ def test_encodings_are_reported_by_their_marks(tmp_path: Path, encoding: str) ->
 def test_other_encodings_are_refused_with_the_place(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.write_bytes(b'{\n  "a": "\xe9"}')
-    problem = problem_of(file)
-    assert "not valid UTF-8" in problem.what
-    assert problem.where == f"{file}, line 2, column 9"
+    error = error_of(file)
+    assert "not valid UTF-8" in error.what
+    assert error.where == f"{file}, line 2, column 9"
 
 
 def test_a_file_that_is_too_large_is_not_read(
@@ -44,25 +44,25 @@ def test_a_file_that_is_too_large_is_not_read(
     monkeypatch.setattr(files, "LARGEST_BYTES", 1000)
     file = tmp_path / "f"
     file.write_bytes(b" " * 1001)
-    assert "larger than 1.0 kB" in problem_of(file).what
+    assert "larger than 1.0 kB" in error_of(file).what
     file.write_bytes(b" " * 1000)
     assert len(read_text(file)) == 1000
 
 
 def test_what_is_no_file_is_reported(tmp_path: Path) -> None:
-    assert "a folder or a device" in problem_of(tmp_path).detail
-    assert problem_of(tmp_path / "none").where == str(tmp_path / "none")
+    assert "a folder or a device" in error_of(tmp_path).detail
+    assert error_of(tmp_path / "none").where == str(tmp_path / "none")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pipes of POSIX")
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "a folder or a device" in problem_of(pipe).detail
+    assert "a folder or a device" in error_of(pipe).detail
 
 
-def test_a_path_with_a_nul_is_a_problem_in_words(tmp_path: Path) -> None:
-    assert problem_of(tmp_path / "a\0b").what == "Cannot read the configuration file"
+def test_a_path_with_a_nul_is_an_error_in_words(tmp_path: Path) -> None:
+    assert error_of(tmp_path / "a\0b").what == "Cannot read the configuration file"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")

@@ -75,7 +75,7 @@ def test_each_server_stands_to_the_saved_ones(file: Path) -> None:
         ("kept", ImportStatus.SAME, ()),
         ("bad", ImportStatus.UNUSABLE, ()),
     ]
-    assert preview(config, catalogue)[-1].problem is not None
+    assert preview(config, catalogue)[-1].error is not None
 
 
 @pytest.mark.parametrize(

@@ -172,18 +172,18 @@ def test_a_file_without_servers_says_what_it_should_hold(
 ) -> None:
     file = tmp_path / "f.json"
     file.write_text(content)
-    problem = refusal(file)
-    assert says in problem.what
-    assert str(file) in problem.where
-    assert '{"mcpServers": {"files": {"command"' in problem.hint
+    error = refusal(file)
+    assert says in error.what
+    assert str(file) in error.where
+    assert '{"mcpServers": {"files": {"command"' in error.hint
 
 
 def test_broken_toml_is_shown_with_its_place(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[mcp_servers.a]\ncommand = "x\n')
-    problem = refusal(file)
-    assert "line 2" in problem.where
-    assert 'command = "x' in problem.detail
+    error = refusal(file)
+    assert "line 2" in error.where
+    assert 'command = "x' in error.detail
 
 
 @pytest.mark.parametrize(
@@ -221,13 +221,13 @@ def test_an_entry_that_cannot_be_used_costs_the_others_nothing(
     config = read(file)
     assert [found.definition.name for found in config.found] == ["good"]
     assert [unusable.name for unusable in config.unusable] == ["bad"]
-    assert says in config.problems[0].what
-    assert config.problems[0].where == f"{file}, server 'bad'"
+    assert says in config.errors[0].what
+    assert config.errors[0].where == f"{file}, server 'bad'"
 
 
 def test_a_server_of_an_extension_is_reported_to_be_one() -> None:
     config = read(FILES / "zed_settings.json")
-    assert "Zed extension" in config.problems[0].what
+    assert "Zed extension" in config.errors[0].what
 
 
 def test_two_servers_of_one_name_are_reported_with_the_line(tmp_path: Path) -> None:
@@ -238,11 +238,11 @@ def test_two_servers_of_one_name_are_reported_with_the_line(tmp_path: Path) -> N
     )
     config = read(file)
     assert [found.definition.address for found in config.found] == ["one"]
-    assert [problem.what for problem in config.problems] == [
+    assert [error.what for error in config.errors] == [
         "Duplicate key 'args'; the first one is used",
         "Two servers are named 'a'; the first one is used",
     ]
-    assert [problem.where for problem in config.problems] == [f"{file}, line 2", f"{file}, line 3"]
+    assert [error.where for error in config.errors] == [f"{file}, line 2", f"{file}, line 3"]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_names_that_look_the_same_are_reported_apart(tmp_path: Path) -> None:
 def test_a_server_without_a_name_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "f.json"
     file.write_text('{"mcpServers": {"": {"command": "c"}}}')
-    assert "name" in read(file).problems[0].what
+    assert "name" in read(file).errors[0].what
 
 
 def test_our_own_entries_come_with_their_extras(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_ten_thousand_servers_are_read_and_what_is_more_is_said(tmp_path: Path) 
     file.write_text(json.dumps({"mcpServers": servers}))
     config = read(file)
     assert len(config.found) == 10_000
-    assert "3 more servers" in config.problems[0].what
+    assert "3 more servers" in config.errors[0].what
 
 
 def test_the_bound_holds_for_all_projects_of_a_file_together(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_the_bound_holds_for_all_projects_of_a_file_together(tmp_path: Path) -> 
     file.write_text(json.dumps({"projects": {f"/p{n}": server for n in range(10_002)}}))
     config = read(file)
     assert len({found.definition.name for found in config.found}) == 10_000
-    assert "2 more servers" in config.problems[0].what
+    assert "2 more servers" in config.errors[0].what
 
 
 def test_thousands_of_one_name_are_numbered_without_trying_every_number(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_thousands_of_one_name_are_numbered_without_trying_every_number(tmp_path
 def test_what_nobody_could_look_through_is_refused(tmp_path: Path, entry: dict[str, Any]) -> None:
     file = tmp_path / "f.json"
     file.write_text(json.dumps({"mcpServers": {"long": entry}}))
-    assert "longer than 100,000 characters" in read(file).problems[0].what
+    assert "longer than 100,000 characters" in read(file).errors[0].what
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_what_no_program_and_no_server_can_be_given_is_reported_in_words(
 ) -> None:
     path = tmp_path / "f.json"
     path.write_text(json.dumps({"mcpServers": {"a": entry}}))
-    (found,) = read(path).problems
+    (found,) = read(path).errors
     assert words in found.what
 
 

@@ -99,12 +99,12 @@ def test_a_file_that_is_none_is_reported_until_it_is_one(file: Path, content: st
     file.write_text(content, encoding="latin-1")
     trust = Trust(file)
     trust.is_trusted(SERVER)
-    assert trust.problem is not None
-    assert "asked again" in trust.problem.what
-    assert trust.problem.where == str(file)
+    assert trust.error is not None
+    assert "asked again" in trust.error.what
+    assert trust.error.where == str(file)
     trust.approve(SERVER)
     assert trust.is_trusted(SERVER)
-    assert trust.problem is None
+    assert trust.error is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
@@ -114,8 +114,8 @@ def test_a_file_that_others_may_write_holds_no_consent(file: Path, mode: int) ->
     file.chmod(mode)
     trust = Trust(file)
     assert not trust.is_trusted(SERVER)
-    assert trust.problem is not None
-    assert trust.problem.detail == "other users can write to it"
+    assert trust.error is not None
+    assert trust.error.detail == "other users can write to it"
     other = SERVER.model_copy(update={"command": "d"})
     trust.approve(other)
     assert Trust(file).is_trusted(other)
@@ -131,14 +131,14 @@ def test_a_file_of_somebody_else_holds_no_consent(
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     trust = Trust(file)
     assert not trust.is_trusted(SERVER)
-    assert trust.problem is not None
-    assert "another user" in trust.problem.detail
+    assert trust.error is not None
+    assert "another user" in trust.error.detail
 
 
 def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
     trust = Trust(tmp_path)
     assert not trust.is_trusted(SERVER)
-    assert trust.problem is not None
+    assert trust.error is not None
 
 
 def test_without_a_path_it_lasts_as_long_as_the_program() -> None:

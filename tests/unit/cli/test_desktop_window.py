@@ -149,9 +149,9 @@ def test_without_a_data_folder_the_window_opens_and_keeps_nothing(
     (tmp_path / "file").touch()
     monkeypatch.setattr(paths, "data_home", lambda: tmp_path / "file" / "below")
     assert main([]) == 0
-    problem = opened[0].problem
-    assert problem is not None
-    assert "Cannot create the data folder. Nothing of this session is kept" in problem.what
+    error = opened[0].error
+    assert error is not None
+    assert "Cannot create the data folder. Nothing of this session is kept" in error.what
     assert not opened[0].data_dir.exists()
 
 
@@ -164,8 +164,8 @@ def test_a_folder_that_cannot_be_written_is_reported_and_the_window_opens(
     assert main(["--data-dir", str(data_dir)]) == 0
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     assert main(["--data-dir", str(data_dir)]) == 0
-    assert opened[0].problem is None
-    problem = opened[1].problem
-    assert problem is not None
-    assert "The data folder cannot be written" in problem.what
-    assert problem.where == str(data_dir)
+    assert opened[0].error is None
+    error = opened[1].error
+    assert error is not None
+    assert "The data folder cannot be written" in error.what
+    assert error.where == str(data_dir)

@@ -36,8 +36,8 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
 def test_an_expected_failure_is_reported_in_safe_words(
     failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    problem = ErrorDetails("It \x1b[2J broke", "here", "Try again.", "first\nsecond")
-    failing(CommandFailed(ExitCode.NOT_CONNECTED, problem))
+    error = ErrorDetails("It \x1b[2J broke", "here", "Try again.", "first\nsecond")
+    failing(CommandFailed(ExitCode.NOT_CONNECTED, error))
     assert main(["tools"]) == 3
     assert capsys.readouterr().err == "It \\x1b[2J broke (here)\nfirst\nsecond\nTry again.\n"
 
@@ -124,7 +124,7 @@ def test_other_errors_of_the_system_are_defects_if_nobody_expected_them(
     assert list(data_dir.iterdir())
 
 
-def test_a_problem_that_a_command_did_not_take_is_reported_as_wrong_usage(
+def test_an_error_that_a_command_did_not_take_is_reported_as_wrong_usage(
     failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing(UserError(ErrorDetails("It leads nowhere", "x\x1b[2J", "Enter the full path.")))

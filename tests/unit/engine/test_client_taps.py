@@ -68,7 +68,7 @@ def test_the_servers_of_all_clients_are_found(isolated_home: Path, tmp_path: Pat
         ("claude-code", "shared", True),
         ("cursor", "a", False),
     ]
-    assert ["not valid JSON" in problem.what for problem in found.problems] == [True]
+    assert ["not valid JSON" in error.what for error in found.errors] == [True]
 
 
 def record(folder: Path, name: str, client: str | None) -> RecordingsFolder:

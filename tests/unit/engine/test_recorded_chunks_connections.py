@@ -21,9 +21,9 @@ def test_of_a_million_connections_the_newest_are_remembered() -> None:
     for place in range(1, CONNECTIONS_KEPT):
         connections.of(f"a#{place}")
     assert connections.of("a#0") is first
-    assert connections.problems == []
+    assert connections.errors == []
     for place in range(CONNECTIONS_KEPT, 2 * CONNECTIONS_KEPT):
         connections.of(f"a#{place}")
     assert connections.of("a#0") is not first
-    (problem,) = connections.problems
-    assert "1 of them" in problem.detail
+    (error,) = connections.errors
+    assert "1 of them" in error.detail

@@ -53,9 +53,9 @@ def test_a_server_that_ended_by_itself_has_failed_and_tells_its_last_words(tmp_p
     written.event("closed", 2.0, reason="The server exited", exit_code=3)
     (server,) = played(written, tmp_path)
     assert server.state is ServerState.FAILED
-    assert server.problem is not None
-    assert server.problem.what == "The server exited with exit code 3"
-    assert "out of memory" in server.problem.detail
+    assert server.error is not None
+    assert server.error.what == "The server exited with exit code 3"
+    assert "out of memory" in server.error.detail
     assert server.stderr_tail == ("out of memory",)
 
 
@@ -64,8 +64,8 @@ def test_a_server_that_never_opened_says_so(tmp_path: Path) -> None:
     written.event("opened", command="python3")
     written.event("closed", 2.0, reason="The server exited", exit_code=1)
     (server,) = played(written, tmp_path)
-    assert server.problem is not None
-    assert server.problem.what == "The server exited with exit code 1 before it was connected"
+    assert server.error is not None
+    assert server.error.what == "The server exited with exit code 1 before it was connected"
 
 
 def test_a_server_that_could_not_be_started_keeps_the_reason(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_a_server_that_could_not_be_started_keeps_the_reason(tmp_path: Path) -> 
     written.event("closed", 1.0, reason="There is no such program", exit_code=None)
     (server,) = played(written, tmp_path)
     assert server.state is ServerState.FAILED
-    assert server.problem is not None
-    assert "There is no such program" in server.problem.what
+    assert server.error is not None
+    assert "There is no such program" in server.error.what
 
 
 def test_a_new_connection_begins_anew(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_new_connection_begins_anew(tmp_path: Path) -> None:
     written.event("opened", 3.0, "demo#2", command="python3", pid=8)
     (server,) = played(written, tmp_path)
     assert (server.connection, server.state) == ("demo#2", ServerState.CONNECTING)
-    assert (server.problem, server.revision, server.pid) == (None, None, 8)
+    assert (server.error, server.revision, server.pid) == (None, None, 8)
 
 
 def test_events_that_lie_change_nothing_that_can_hurt(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_servers_of_a_hostile_file_are_bounded(tmp_path: Path) -> None:
     while playback.advance(1):
         pass
     assert len(playback.servers.snapshots()) == SERVERS_KEPT
-    assert any("only these are listed" in problem.what for problem in playback.problems)
+    assert any("only these are listed" in error.what for error in playback.errors)
 
 
 def test_updates_of_resources_are_counted_until_the_next_connection(tmp_path: Path) -> None:

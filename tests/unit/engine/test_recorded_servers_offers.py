@@ -51,8 +51,8 @@ def test_a_list_that_is_not_all_right_is_reported(written: Written, tmp_path: Pa
     written.reply(1, result={"prompts": [{"name": 5}, {"name": "good"}]})
     server = _server(written, tmp_path)
     assert [prompt.name for prompt in server.prompts] == ["good"]
-    assert server.problem is not None
-    assert "prompts/list" in server.problem.what
+    assert server.error is not None
+    assert "prompts/list" in server.error.what
 
 
 def test_a_large_list_is_read_whole(written: Written, tmp_path: Path) -> None:
@@ -68,5 +68,5 @@ def test_a_list_that_was_refused_or_breaks_off_is_reported(
     written.send("tools/list", {}, 1)
     written.line(Channel.RECEIVED, b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}')
     server = _server(written, tmp_path)
-    assert server.problem is not None
-    assert server.problem.what == "The server refused tools/list: no"
+    assert server.error is not None
+    assert server.error.what == "The server refused tools/list: no"

@@ -40,9 +40,9 @@ def test_each_server_has_a_report() -> None:
 async def test_many_servers_that_cannot_be_connected_each_say_why() -> None:
     async with Engine() as engine:
         names = [engine.servers.add(server("a")), engine.servers.add(server("b"))]
-        problems = await connect_all(engine.servers.connect, names)
-        assert set(problems) == {"a", "b"}
-        assert problems["a"].where == "no-such-command-anywhere"
+        errors = await connect_all(engine.servers.connect, names)
+        assert set(errors) == {"a", "b"}
+        assert errors["a"].where == "no-such-command-anywhere"
         with pytest.raises(UserError):
             await engine.servers.restart("a")
         await disconnect_all(engine.servers.disconnect, names)

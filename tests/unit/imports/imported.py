@@ -31,7 +31,7 @@ class Imported:
             playback = Playback(recording, imported_from=path)
             while playback.advance(1.0):
                 pass
-            self.problems = playback.problems
+            self.errors = playback.errors
             found = (playback.jobs.snapshot(job) for job in playback.jobs.ids())
             self.jobs: list[JobSnapshot] = [job for job in found if job is not None]
             self.servers: list[ServerSnapshot] = playback.servers.snapshots()
@@ -39,7 +39,7 @@ class Imported:
     @property
     def missing(self) -> str:
         """What is said to be missing."""
-        (found,) = [each for each in self.problems if each.what.startswith("Imported from")]
+        (found,) = [each for each in self.errors if each.what.startswith("Imported from")]
         return found.detail
 
     def lines(self, marks: str = "><!") -> list[tuple[str, str, bytes]]:

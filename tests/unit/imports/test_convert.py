@@ -203,9 +203,9 @@ def test_a_har_without_mcp_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"log": {"entries": [entry]}}))
     with pytest.raises(UserError) as caught, as_recording(path):
         pass
-    problem = caught.value.details
-    assert problem.what == "The HAR file has no MCP messages"
-    assert "Requests that are not MCP (1)" in problem.detail
+    error = caught.value.details
+    assert error.what == "The HAR file has no MCP messages"
+    assert "Requests that are not MCP (1)" in error.detail
 
 
 def test_what_hears_of_the_share_may_end_the_import(tmp_path: Path) -> None:

@@ -223,6 +223,6 @@ def test_a_damaged_file_gives_a_clear_error(data: bytes, tmp_path: Path) -> None
     path.write_bytes(b'{"log": {"entries": [' + data)
     with pytest.raises(UserError) as caught:
         Imported(path)
-    problem = caught.value.details
-    assert problem.what == "The HAR file has no MCP messages"
-    assert "The rest of the file, which cannot be read" in problem.detail
+    error = caught.value.details
+    assert error.what == "The HAR file has no MCP messages"
+    assert "The rest of the file, which cannot be read" in error.detail

@@ -24,9 +24,9 @@ def _program(folder: Path, script: str) -> bundle.Trial:
 
 
 def test_a_call_that_fails_is_reported_with_its_words(tmp_path: Path) -> None:
-    problem = _program(tmp_path, "echo No such option -m >&2; exit 2").call()
-    assert problem is not None
-    assert "No such option -m" in problem
+    error = _program(tmp_path, "echo No such option -m >&2; exit 2").call()
+    assert error is not None
+    assert "No such option -m" in error
 
 
 def test_a_server_that_is_given_the_users_environment_is_fine(tmp_path: Path) -> None:
@@ -44,9 +44,9 @@ def test_a_server_that_is_given_the_users_environment_is_fine(tmp_path: Path) ->
 def test_a_server_that_is_given_the_bundles_environment_is_found(
     tmp_path: Path, script: str, words: str
 ) -> None:
-    problem = _program(tmp_path, script).look()
-    assert problem is not None
-    assert words in problem
+    error = _program(tmp_path, script).look()
+    assert error is not None
+    assert words in error
 
 
 def test_processes_of_the_bundle_are_found_by_their_program() -> None:

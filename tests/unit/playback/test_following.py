@@ -101,7 +101,7 @@ def test_it_ends_when_nothing_more_can_come(tap: HandTap) -> None:
     (job,) = map(playback.jobs.snapshot, playback.jobs.ids())
     assert job is not None
     assert job.progress == 5
-    assert "ends here while 1 job was running" in playback.problems[0].what
+    assert "ends here while 1 job was running" in playback.errors[0].what
 
 
 def test_it_begins_again_and_goes_on_following(tap: HandTap) -> None:
@@ -200,6 +200,6 @@ def test_what_a_script_changed_is_said_before_all_else(tmp_path: Path) -> None:
     changed = HandTap(tmp_path, script="faults.txt")
     changed.write(changed.opened(), changed.handshake(), changed.call(), changed.closed())
     changed.end()
-    first = Playback(changed.path).problems[0]
+    first = Playback(changed.path).errors[0]
     assert first.what == "Changed by the script faults.txt"
     assert "what was sent" in first.hint

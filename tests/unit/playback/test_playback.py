@@ -69,7 +69,7 @@ def test_all_is_read_at_once(path: Path) -> None:
     detail = playback.jobs.detail(1)
     assert detail is not None
     assert [fact.progress for fact in detail.ticks] == list(range(10, 101, 10))
-    assert playback.problems == []
+    assert playback.errors == []
 
 
 def test_what_is_asked_for_and_not_there_is_none(path: Path) -> None:
@@ -214,7 +214,7 @@ def test_connections_that_speak_in_turns_are_read_as_one_by_one(
         apart.jobs.detail(job) for job in apart.jobs.ids()
     ]
     assert playback.servers.snapshots() == apart.servers.snapshots()
-    assert playback.problems == apart.problems
+    assert playback.errors == apart.errors
     end = apart.timeline.end
     assert playback.timeline.frames(0, end) == apart.timeline.frames(0, end)
     for place in range(end):
@@ -235,7 +235,7 @@ def test_where_the_recording_ends_nothing_is_counted_on_and_it_is_said(tmp_path:
     before = playback.jobs.snapshot(1)
     assert before is not None
     assert before.eta_s is not None
-    assert playback.problems == []
+    assert playback.errors == []
     while playback.advance(0.01):
         pass
     assert updates[-1].changes.progressed == {1}
@@ -244,10 +244,10 @@ def test_where_the_recording_ends_nothing_is_counted_on_and_it_is_said(tmp_path:
     assert detail is not None
     assert (job.state, job.rate, job.eta_s) == (JobState.RUNNING, None, None)
     assert detail.snapshot == job
-    (problem,) = playback.problems
-    assert problem.what == "The recording ends here while 1 job was running"
+    (error,) = playback.errors
+    assert error.what == "The recording ends here while 1 job was running"
     playback.restart()
-    assert playback.problems == []
+    assert playback.errors == []
 
 
 def test_a_budget_is_kept_to_and_the_next_call_goes_on(tmp_path: Path) -> None:
@@ -345,7 +345,7 @@ def test_jobs_of_a_hostile_file_are_bounded_and_it_is_said(
         written.call(identity, token=identity)
     playback = loaded(written.save(tmp_path / "a.mcprec"))
     assert len(playback.jobs.ids()) == 10
-    running, gone = playback.problems
+    running, gone = playback.errors
     assert "10 jobs were running" in running.what
     assert gone.detail == "20 jobs"
 

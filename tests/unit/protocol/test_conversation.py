@@ -209,11 +209,11 @@ def test_the_elements_of_a_batch_state_the_facts() -> None:
     assert isinstance(late, ProgressReceived)
     assert (late.request, late.standing) == (1, RequestStanding.IN_BATCH)
     assert isinstance(facts[3], UnreadableReceived)
-    assert facts[3].problem == "nested batch"
+    assert facts[3].violation == "nested batch"
 
 
 @pytest.mark.parametrize(
-    ("line", "kind", "problem"),
+    ("line", "kind", "violation"),
     [
         (b"Server ready", Kind.GARBAGE, "not JSON"),
         (b"[INFO] ready", Kind.GARBAGE, "not JSON"),
@@ -223,12 +223,12 @@ def test_the_elements_of_a_batch_state_the_facts() -> None:
     ],
 )
 def test_lines_that_are_no_messages_are_stated_as_unreadable(
-    line: bytes, kind: Kind, problem: str
+    line: bytes, kind: Kind, violation: str
 ) -> None:
     (fact,) = Wire().receive(line)
     assert isinstance(fact, UnreadableReceived)
     assert (fact.kind, fact.sender) == (kind.value, Side.SERVER)
-    assert problem in fact.problem
+    assert violation in fact.violation
 
 
 def test_a_last_line_without_its_end_is_unreadable_unless_it_is_whole() -> None:
@@ -269,7 +269,7 @@ def test_opened_and_closed_are_stated_from_events() -> None:
     assert wire.conversation.remembered == 0
 
 
-def test_a_failed_connection_is_closed_with_the_problem_as_its_reason() -> None:
+def test_a_failed_connection_is_closed_with_the_violation_as_its_reason() -> None:
     (fact,) = Wire().event("failed", what="Command not found.", where="demo")
     assert isinstance(fact, ConnectionClosed)
     assert (fact.reason, fact.exit_code) == ("Command not found.", None)

@@ -60,7 +60,7 @@ def _cancelling(identity: object, **params: Any) -> dict[str, Any]:
     return notification("notifications/cancelled", requestId=identity, **params)
 
 
-def test_an_id_and_a_token_in_use_are_problems_of_the_request() -> None:
+def test_an_id_and_a_token_in_use_are_violations_of_the_request() -> None:
     wire = Wire()
     wire.send(call(1, "a"))
     assert texts(_made(wire.send(call(1, "a"))).findings) == (
@@ -79,7 +79,7 @@ def test_ids_and_tokens_of_the_two_sides_do_not_meet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("meta", "token", "problem"),
+    ("meta", "token", "violation"),
     [
         ({"progressToken": 0}, 0, None),
         ({"progressToken": ""}, "", None),
@@ -92,13 +92,13 @@ def test_ids_and_tokens_of_the_two_sides_do_not_meet() -> None:
         ("x", None, '"_meta" is "x", not an object'),
     ],
 )
-def test_tokens_are_stated_as_received(meta: object, token: object, problem: str | None) -> None:
+def test_tokens_are_stated_as_received(meta: object, token: object, violation: str | None) -> None:
     made = _made(Wire().send(request(1, _meta=meta)))
     assert (made.token, type(made.token)) == (token, type(token))
-    assert [p for p in texts(made.findings) if problem and problem in p] == list(
+    assert [p for p in texts(made.findings) if violation and violation in p] == list(
         texts(made.findings)
     )
-    assert bool(texts(made.findings)) is bool(problem)
+    assert bool(texts(made.findings)) is bool(violation)
 
 
 def test_progress_for_a_token_of_a_wrong_type_still_finds_its_request() -> None:
@@ -117,7 +117,7 @@ def test_a_resume_token_is_stated_and_marked_when_beside_meta() -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "token", "problems"),
+    ("members", "token", "violations"),
     [
         ({"_meta": {"nextResumeToken": "t"}}, "t", 0),
         ({}, None, 0),
@@ -130,13 +130,13 @@ def test_a_resume_token_is_stated_and_marked_when_beside_meta() -> None:
     ],
 )
 def test_the_next_resume_token_is_stated_as_received(
-    members: dict[str, Any], token: object, problems: int
+    members: dict[str, Any], token: object, violations: int
 ) -> None:
     wire = Wire()
     wire.send(request(1))
     answer = _answer(wire.receive(result(1, **members)))
     assert answer.next_resume_token == token
-    assert len(texts(answer.findings)) == problems
+    assert len(texts(answer.findings)) == violations
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_server_that_cancels_its_own_request_twice_ends_no_subscription() -> N
 
 
 @pytest.mark.parametrize(
-    ("params", "problem"),
+    ("params", "violation"),
     [
         ({}, '"requestId" is missing, not a string or an integer'),
         ({"requestId": None}, '"requestId" is null, not a string or an integer'),
@@ -240,10 +240,10 @@ def test_a_server_that_cancels_its_own_request_twice_ends_no_subscription() -> N
         ({"requestId": 1, "reason": 5}, '"reason" is 5, not a string'),
     ],
 )
-def test_malformed_cancellings_are_stated(params: dict[str, Any], problem: str) -> None:
+def test_malformed_cancellings_are_stated(params: dict[str, Any], violation: str) -> None:
     (fact,) = Wire().receive(notification("notifications/cancelled", **params))
     assert isinstance(fact, RequestCancelled)
-    assert texts(fact.findings) == (problem,)
+    assert texts(fact.findings) == (violation,)
     assert fact.standing is RequestStanding.UNKNOWN
 
 
@@ -370,7 +370,7 @@ def _on_two_streams(revision: str) -> Wire:
 OTHER_STREAM = rules.OTHER_STREAM.text
 
 
-def _problems(facts: Sequence[Fact]) -> list[tuple[str, ...]]:
+def _violations(facts: Sequence[Fact]) -> list[tuple[str, ...]]:
     return [texts(fact.findings) for fact in facts if isinstance(fact, ProgressReceived)]
 
 
@@ -383,23 +383,23 @@ def test_progress_in_the_response_to_another_request_is_said_to_be(
     """PROG-15: in 2026-07-28 a response brings what is about its own request alone."""
     wire = _on_two_streams(revision)
     wire.event("http_events", exchange=2)
-    assert _problems(wire.receive(progress("a", 1), progress("b", 1))) == [(), strays]
+    assert _violations(wire.receive(progress("a", 1), progress("b", 1))) == [(), strays]
     wire.event("http_events", exchange=3)
-    assert _problems(wire.receive(progress("a", 2), progress("b", 2))) == [strays, ()]
-    (odd,) = _problems(wire.receive(progress("a", "x")))
+    assert _violations(wire.receive(progress("a", 2), progress("b", 2))) == [strays, ()]
+    (odd,) = _violations(wire.receive(progress("a", "x")))
     assert odd[1:] == strays
     wire.event("http_events", exchange=9)  # of a request that nobody told of
-    assert _problems(wire.receive(progress("a", 4))) == [()]
+    assert _violations(wire.receive(progress("a", 4))) == [()]
 
 
 def test_progress_of_a_run_is_judged_by_its_place_as_well() -> None:
     wire = _on_two_streams("2026-07-28")
     lines = [json.dumps(progress("a", number)).encode() for number in range(20)]
-    for exchange, problems in ((2, ()), (3, (OTHER_STREAM,))):
+    for exchange, violations in ((2, ()), (3, (OTHER_STREAM,))):
         wire.event("http_events", exchange=exchange)
         run = wire.framer.run(lines, 1000.0, 1.0)
         assert isinstance(run, FrameRun)
-        assert _problems(wire.conversation.read_run(run)) == [problems] * 20
+        assert _violations(wire.conversation.read_run(run)) == [violations] * 20
 
 
 def test_a_late_tick_on_another_stream_is_late_and_no_more() -> None:

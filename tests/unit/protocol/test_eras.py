@@ -75,7 +75,7 @@ def test_initialize_answered_with_the_new_revision_is_taken_at_its_word() -> Non
     )
     assert agreed is not None
     assert agreed.era is Era.PER_REQUEST
-    assert len(agreed.problems) == 1
+    assert len(agreed.errors) == 1
 
 
 @pytest.mark.parametrize("revision", ["2099-01-01", None, 5, ["2025-11-25"]])
@@ -87,7 +87,7 @@ def test_missing_parts_of_an_initialize_result_are_described() -> None:
     agreed = eras.read_initialize({"protocolVersion": "2025-11-25", "instructions": 5})
     assert agreed is not None
     assert (agreed.server_info, agreed.capabilities, agreed.instructions) == ({}, {}, None)
-    assert agreed.problems == (
+    assert agreed.errors == (
         '"serverInfo" is missing or not an object',
         '"capabilities" is missing or not an object',
     )
@@ -112,7 +112,7 @@ def test_what_is_no_discover_result_agrees_on_nothing(result: dict[str, Any]) ->
 def test_a_server_that_is_taken_to_speak_it_may_leave_out_anything() -> None:
     agreed = eras.assume_discover({})
     assert agreed.revision == "2026-07-28"
-    assert agreed.problems == (
+    assert agreed.errors == (
         '"supportedVersions" does not name 2026-07-28',
         '"capabilities" is missing or not an object',
     )

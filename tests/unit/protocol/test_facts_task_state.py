@@ -40,7 +40,7 @@ def test_a_nested_task_of_2025_is_read() -> None:
 
 def test_a_flat_task_of_the_extension_is_read() -> None:
     view = _read({"resultType": "task", **FLAT})
-    assert (view.ttl_ms, view.poll_ms, view.problems, view.is_flat) == (60_000, 500, (), True)
+    assert (view.ttl_ms, view.poll_ms, view.violations, view.is_flat) == (60_000, 500, (), True)
 
 
 def test_what_the_official_types_write_is_sound() -> None:
@@ -53,7 +53,7 @@ def test_what_the_official_types_write_is_sound() -> None:
 
 
 def test_a_task_without_limit_is_sound() -> None:
-    assert _read({**NESTED, "ttl": None}).problems == ()
+    assert _read({**NESTED, "ttl": None}).violations == ()
     assert _read({**NESTED, "ttl": None}).ttl_ms is None
 
 
@@ -73,7 +73,7 @@ def test_without_an_id_that_is_a_string_there_is_no_task(value: object, flat: bo
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    ("change", "violation"),
     [
         ({"taskId": ""}, '"taskId" is empty'),
         ({"status": "done"}, '"status" is "done", not a task status'),
@@ -86,9 +86,9 @@ def test_without_an_id_that_is_a_string_there_is_no_task(value: object, flat: bo
         ({"pollInterval": None}, '"pollInterval" is null, not a number of milliseconds'),
     ],
 )
-def test_what_is_wrong_is_said_and_the_rest_is_read(change: dict[str, Any], problem: str) -> None:
+def test_what_is_wrong_is_said_and_the_rest_is_read(change: dict[str, Any], violation: str) -> None:
     view = _read({**NESTED, **change})
-    assert view.problems == (problem,)
+    assert view.violations == (violation,)
     assert (view.id, view.created is None) == (
         change.get("taskId", "T"),
         change.get("createdAt") == 5,
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_said_and_the_rest_is_read(change: dict[str, Any], prob
 @pytest.mark.parametrize("name", ["status", "createdAt", "lastUpdatedAt", "ttl"])
 def test_what_is_missing_is_said(name: str) -> None:
     rest = {key: value for key, value in NESTED.items() if key != name}
-    assert _read(rest).problems == (f'"{name}" is missing',)
+    assert _read(rest).violations == (f'"{name}" is missing',)
 
 
 def test_words_are_bounded() -> None:

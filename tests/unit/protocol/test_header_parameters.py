@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_progress_monitor.protocol.header_parameters import (
-    header_parameters_problem,
+    header_parameters_error,
     marked_arguments,
 )
 
@@ -23,7 +23,7 @@ def schema(**properties: Any) -> dict[str, Any]:
 def test_marked_arguments_are_found_below_objects_too() -> None:
     deep = {"type": "object", "properties": {"n": marked("Deep", "integer")}}
     found = schema(region=marked("Region"), inner=deep, plain={"type": "string"})
-    assert header_parameters_problem(found) == ""
+    assert header_parameters_error(found) == ""
     arguments = {"region": "north", "inner": {"n": 7}, "plain": "x"}
     assert marked_arguments(found, arguments) == {"Region": "north", "Deep": 7}
     assert marked_arguments(found, {"inner": 5}) == {"Region": None, "Deep": None}
@@ -49,13 +49,13 @@ def test_marked_arguments_are_found_below_objects_too() -> None:
 def test_marks_that_break_a_rule_are_reported_and_name_no_argument(
     properties: dict[str, Any], words: str
 ) -> None:
-    assert words in header_parameters_problem(schema(**properties))
+    assert words in header_parameters_error(schema(**properties))
     assert marked_arguments(schema(**properties), {"a": "1", "b": "2"}) == {}
 
 
 @pytest.mark.parametrize("odd", [{}, {"properties": 5}, {"properties": {"a": True}}])
 def test_a_schema_without_marks_breaks_none(odd: dict[str, Any]) -> None:
-    assert header_parameters_problem(odd) == ""
+    assert header_parameters_error(odd) == ""
     assert marked_arguments(odd, {"a": 1}) == {}
 
 
@@ -63,7 +63,7 @@ def test_a_schema_of_any_depth_is_read() -> None:
     part: dict[str, Any] = marked("X")
     for _ in range(500):
         part = schema(a=part)
-    assert header_parameters_problem(part) == ""
+    assert header_parameters_error(part) == ""
     arguments: Any = "deep"
     for _ in range(500):
         arguments = {"a": arguments}
@@ -81,7 +81,7 @@ def test_a_schema_of_any_depth_is_read() -> None:
     ],
 )
 def test_marks_where_no_argument_is_meant_are_reported(odd: dict[str, Any], words: str) -> None:
-    assert words in header_parameters_problem({**schema(z=marked("Fine")), **odd})
+    assert words in header_parameters_error({**schema(z=marked("Fine")), **odd})
     assert marked_arguments({**schema(z=marked("Fine")), **odd}, {"z": "1"}) == {}
 
 
@@ -90,7 +90,7 @@ def test_what_only_looks_like_a_mark_is_none() -> None:
     found = schema(
         a={"type": "string", "default": data, "enum": [data], "const": data}, b=marked("B")
     )
-    assert header_parameters_problem(found) == ""
+    assert header_parameters_error(found) == ""
     assert marked_arguments(found, {"b": 1}) == {"B": 1}
     named = schema(**{"x-mcp-header": {"type": "string"}, "items": marked("I"), "oneOf": {}})
     assert marked_arguments(named, {"items": "x"}) == {"I": "x"}

@@ -70,11 +70,11 @@ def test_canonical_json_does_not_depend_on_the_order_of_keys(value: dict[str, An
 def test_any_bytes_have_a_kind(raw: bytes, is_complete: bool) -> None:
     envelope = decode(raw, is_complete=is_complete)
     if envelope.kind not in {Kind.REQUEST, Kind.NOTIFICATION, Kind.RESULT, Kind.ERROR, Kind.BATCH}:
-        assert envelope.problems
+        assert envelope.violations
 
 
 @pytest.mark.parametrize(
-    ("raw", "kind", "problem"),
+    ("raw", "kind", "violation"),
     [
         (b"", Kind.BLANK, "blank line"),
         (b" \t\r", Kind.BLANK, "blank line"),
@@ -91,14 +91,14 @@ def test_any_bytes_have_a_kind(raw: bytes, is_complete: bool) -> None:
         (b'{"jsonrpc":"2.0","id":NaN,"result":{}}', Kind.INVALID, "the id NaN is neither"),
     ],
 )
-def test_what_is_no_message_is_a_kind_with_a_reason(raw: bytes, kind: Kind, problem: str) -> None:
+def test_what_is_no_message_is_a_kind_with_a_reason(raw: bytes, kind: Kind, violation: str) -> None:
     envelope = decode(raw)
     assert envelope.kind is kind
-    assert any(problem in words for words in envelope.problems)
+    assert any(violation in words for words in envelope.violations)
 
 
 @pytest.mark.parametrize(
-    ("message", "kind", "problem"),
+    ("message", "kind", "violation"),
     [
         ({"id": 1, "result": {}}, Kind.RESULT, '"jsonrpc" is missing'),
         ({"jsonrpc": "1.0", "id": 1, "result": {}}, Kind.RESULT, '"1.0" instead of "2.0"'),
@@ -115,11 +115,11 @@ def test_what_is_no_message_is_a_kind_with_a_reason(raw: bytes, kind: Kind, prob
     ],
 )
 def test_messages_that_break_a_rule_are_read_and_described(
-    message: dict[str, Any], kind: Kind, problem: str
+    message: dict[str, Any], kind: Kind, violation: str
 ) -> None:
     envelope = decode(as_bytes(message))
     assert envelope.kind is kind
-    assert any(problem in words for words in envelope.problems)
+    assert any(violation in words for words in envelope.violations)
 
 
 def test_a_batch_is_recognised() -> None:
@@ -129,13 +129,13 @@ def test_a_batch_is_recognised() -> None:
 def test_a_line_that_the_stream_ended_within_is_partial() -> None:
     envelope = decode(b'{"jsonrpc":"2.0","id":1,"resu', is_complete=False)
     assert envelope.kind is Kind.PARTIAL
-    assert "the stream ended in the middle of this line" in envelope.problems[0]
+    assert "the stream ended in the middle of this line" in envelope.violations[0]
 
 
 def test_a_whole_message_without_its_line_end_counts() -> None:
     envelope = decode(as_bytes(result(1, a=1)), is_complete=False)
     assert (envelope.kind, envelope.result) == (Kind.RESULT, {"a": 1})
-    assert "without a line feed" in envelope.problems[0]
+    assert "without a line feed" in envelope.violations[0]
 
 
 def test_an_oversized_reply_is_read_with_its_big_members_elided() -> None:

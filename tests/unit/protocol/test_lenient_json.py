@@ -25,14 +25,14 @@ from tests.unit.protocol.wire import JSON
 
 
 @given(JSON, st.sampled_from([(",", ":"), (", ", ": "), (" ,  ", " :\t")]), st.booleans())
-def test_sound_json_is_read_without_a_problem(
+def test_sound_json_is_read_without_a_violation(
     value: Any, separators: tuple[str, str], ensure_ascii: bool
 ) -> None:
     text = json.dumps(value, separators=separators, ensure_ascii=ensure_ascii)
     reading = read_value(text.encode())
     assert reading.value == value
     assert type(reading.value) is type(value)
-    assert reading.problems == ()
+    assert reading.violations == ()
 
 
 @given(st.binary(max_size=60))
@@ -46,7 +46,7 @@ def test_any_bytes_are_read_or_refused_as_no_json(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "value", "problem"),
+    ("raw", "value", "violation"),
     [
         (b'\xef\xbb\xbf{"a":1}', {"a": 1}, "byte order mark"),
         (b'{"a":"\xff"}', {"a": "\N{REPLACEMENT CHARACTER}"}, "invalid UTF-8 at byte 7"),
@@ -57,17 +57,17 @@ def test_any_bytes_are_read_or_refused_as_no_json(raw: bytes) -> None:
         (b"[" + b"9" * 5000 + b"]", [Elided(5000)], "an integer of 5,000 digits is too long"),
     ],
 )
-def test_broken_rules_are_read_and_described(raw: bytes, value: object, problem: str) -> None:
+def test_broken_rules_are_read_and_described(raw: bytes, value: object, violation: str) -> None:
     reading = read_value(raw)
     assert reading.value == value
-    assert len(reading.problems) == 1
-    assert problem in reading.problems[0]
+    assert len(reading.violations) == 1
+    assert violation in reading.violations[0]
 
 
 def test_nan_is_read_and_described() -> None:
     reading = read_value(b'{"a":NaN,"b":NaN}')
     assert math.isnan(reading.value["a"])
-    assert reading.problems == ("NaN is not a JSON number",)
+    assert reading.violations == ("NaN is not a JSON number",)
 
 
 def test_an_escaped_backslash_before_a_surrogate_is_text() -> None:
@@ -91,7 +91,7 @@ def test_a_repeated_key_is_found_wherever_colons_are(
     pairs = [f'"{name}":{text}' for name, text in members.items()]
     text = "{" + ",".join([*pairs, f'"{key}":{value}']) + "}"
     raw = (f'{{"x":[1,{text}]}}' if is_nested else text).encode()
-    found = [p for p in read_value(raw).problems if f'duplicate key "{key}"' in p]
+    found = [p for p in read_value(raw).violations if f'duplicate key "{key}"' in p]
     assert bool(found) is (key in members)
 
 
@@ -104,14 +104,14 @@ def test_values_that_no_json_can_hold_are_searched_for_repeated_keys_as_well() -
 def test_the_last_value_of_a_repeated_key_counts() -> None:
     reading = read_value(b'{"a":1,"a":{"b":2}}')
     assert reading.value == {"a": {"b": 2}}
-    assert "the last value is used" in reading.problems[0]
+    assert "the last value is used" in reading.violations[0]
 
 
-def test_problems_of_one_message_are_bounded() -> None:
+def test_violations_of_one_message_are_bounded() -> None:
     members = ",".join(f'"k{n}":1,"k{n}":2' for n in range(1000))
-    problems = read_value(f"{{{members}}}".encode()).problems
-    assert len(problems) == 9
-    assert problems[-1] == "and more findings of this kind"
+    violations = read_value(f"{{{members}}}".encode()).violations
+    assert len(violations) == 9
+    assert violations[-1] == "and more findings of this kind"
 
 
 @pytest.mark.parametrize("inside", [b"1", b"NaN", b'"\\ud800"'])

@@ -32,7 +32,7 @@ def test_a_tool_is_read_whole() -> None:
         Tool("sleep", "Sleep", "Does nothing.", {"type": "object"}, "optional", raw),
     )
     assert page.next_cursor == "more"
-    assert page.problems == ()
+    assert page.errors == ()
 
 
 def test_a_title_is_taken_from_the_annotations_when_there_is_no_other() -> None:
@@ -65,14 +65,14 @@ def test_a_prompt_is_read_whole() -> None:
 def test_an_item_without_its_name_is_left_out_and_reported() -> None:
     page = read_tools({"tools": [{"inputSchema": {}}, 5, {"name": "a", "inputSchema": {}}]})
     assert [tool.name for tool in page.items] == ["a"]
-    assert page.problems == (
+    assert page.errors == (
         'tools 1: left out: "name" is null, not a string',
         'tools 2: left out: "name" is null, not a string',
     )
 
 
 @pytest.mark.parametrize(
-    ("result", "problem"),
+    ("result", "error"),
     [
         ({}, '"tools" is missing, not a list'),
         ({"tools": {}}, '"tools" is {}, not a list'),
@@ -88,11 +88,9 @@ def test_an_item_without_its_name_is_left_out_and_reported() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_list_of_tools_is_reported(
-    result: dict[str, Any], problem: str
-) -> None:
+def test_what_is_wrong_with_a_list_of_tools_is_reported(result: dict[str, Any], error: str) -> None:
     page = read_tools(result)
-    assert page.problems == (problem,)
+    assert page.errors == (error,)
     assert all(tool.input_schema == {} for tool in page.items)
     assert page.next_cursor is None
 
@@ -102,7 +100,7 @@ def test_odd_members_of_other_items_do_no_harm() -> None:
     assert (resource.name, resource.size) == ("a:b", None)
     page = read_prompts({"prompts": [{"name": "p", "arguments": {"a": 1}}]})
     assert page.items[0].arguments == ()
-    assert page.problems == ('prompts 1: "arguments" is {"a": 1}, not a list',)
+    assert page.errors == ('prompts 1: "arguments" is {"a": 1}, not a list',)
     (prompt,) = read_prompts({"prompts": [{"name": "p", "arguments": [5, {"name": 1}]}]}).items
     assert prompt.arguments == ()
 
@@ -114,7 +112,7 @@ def test_a_tool_whose_schema_was_not_decoded_keeps_its_name_and_words_stand_in_i
     assert page.items == (
         Tool("a", None, None, {}, "forbidden", {"name": "a", "inputSchema": words}),
     )
-    assert page.problems == (f'tools 1: "inputSchema" is {words}',)
+    assert page.errors == (f'tools 1: "inputSchema" is {words}',)
 
 
 def test_what_was_not_decoded_is_no_name_and_no_title() -> None:
@@ -125,4 +123,4 @@ def test_what_was_not_decoded_is_no_name_and_no_title() -> None:
 
 def test_a_list_that_was_not_decoded_is_not_said_to_be_no_list() -> None:
     page = read_tools({"tools": Elided(900, is_too_deep=True)})
-    assert page.problems == ('"tools" is a value of 900 bytes, nested too deeply to decode',)
+    assert page.errors == ('"tools" is a value of 900 bytes, nested too deeply to decode',)

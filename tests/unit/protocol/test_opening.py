@@ -110,38 +110,38 @@ def test_a_slow_server_of_the_per_request_era_is_asked_again_with_patience() -> 
         (_unsupported("1999-01-01", "x"), "The server supports only 1999-01-01, x"),
     ],
 )
-def test_no_common_revision_is_a_problem(reply: RequestAnswered, words: str) -> None:
+def test_no_common_revision_is_an_error(reply: RequestAnswered, words: str) -> None:
     opening = ConnectionOpening(CLIENT)
     opening.first()
-    problem = opening.after(reply)
-    assert isinstance(problem, ErrorDetails)
-    assert words in problem.what
-    assert problem.hint
+    error = opening.after(reply)
+    assert isinstance(error, ErrorDetails)
+    assert words in error.what
+    assert error.hint
 
 
-def test_a_refused_handshake_is_a_problem_with_the_servers_words() -> None:
+def test_a_refused_handshake_is_an_error_with_the_servers_words() -> None:
     opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     opening.first()
-    problem = opening.after(_error(-32000, "Licence expired"))
-    assert isinstance(problem, ErrorDetails)
-    assert problem.what == "The server refused initialize (-32000): Licence expired"
+    error = opening.after(_error(-32000, "Licence expired"))
+    assert isinstance(error, ErrorDetails)
+    assert error.what == "The server refused initialize (-32000): Licence expired"
 
 
-def test_a_silent_handshake_is_a_problem() -> None:
+def test_a_silent_handshake_is_an_error() -> None:
     opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     opening.first()
-    problem = opening.after(None)
-    assert isinstance(problem, ErrorDetails)
-    assert problem.what == "The server did not answer initialize."
+    error = opening.after(None)
+    assert isinstance(error, ErrorDetails)
+    assert error.what == "The server did not answer initialize."
 
 
-def test_an_unknown_counter_offer_is_a_problem_that_names_it() -> None:
+def test_an_unknown_counter_offer_is_an_error_that_names_it() -> None:
     opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     opening.first()
-    problem = opening.after(_initialized("1999-01-01"))
-    assert isinstance(problem, ErrorDetails)
-    assert '"1999-01-01"' in problem.what
-    assert "2025-11-25" in problem.hint
+    error = opening.after(_initialized("1999-01-01"))
+    assert isinstance(error, ErrorDetails)
+    assert '"1999-01-01"' in error.what
+    assert "2025-11-25" in error.hint
 
 
 @pytest.mark.parametrize("reply", [None, _error(-32601)])
@@ -333,13 +333,13 @@ def test_a_result_that_only_names_the_revision_is_believed_when_nothing_else_is_
     agreed = opening.after(_error(-32601))
     assert isinstance(agreed, Agreement)
     assert agreed.era is Era.PER_REQUEST
-    assert agreed.problems == ('"capabilities" is missing or not an object',)
+    assert agreed.errors == ('"capabilities" is missing or not an object',)
 
 
 def test_who_fixes_the_newer_era_gets_it_whatever_the_result_lacks() -> None:
     agreed = _course(ConnectionOpening(CLIENT, Era.PER_REQUEST), _result())
     assert isinstance(agreed, Agreement)
-    assert agreed.problems
+    assert agreed.errors
 
 
 def test_the_revision_that_was_asked_for_is_asked_for_once_more_when_it_is_named() -> None:
@@ -354,9 +354,9 @@ def test_refused_again_it_leads_to_the_handshake_and_then_to_these_words() -> No
     opening, insisting = ConnectionOpening(CLIENT), _unsupported("2026-07-28")
     step = _course(opening, insisting, insisting)
     assert _asks(step, "initialize", "2025-11-25")
-    problem = opening.after(_error(-32601))
-    assert isinstance(problem, ErrorDetails)
-    assert "refuses 2026-07-28, although it claims to support it" in problem.what
+    error = opening.after(_error(-32601))
+    assert isinstance(error, ErrorDetails)
+    assert "refuses 2026-07-28, although it claims to support it" in error.what
 
 
 def test_an_unsupported_version_without_a_list_leads_to_the_handshake() -> None:

@@ -75,7 +75,7 @@ def test_big_members_are_elided_and_small_ones_beside_them_read() -> None:
         },
         "id": 7,
     }
-    assert "too large" in reading.problems[0]
+    assert "too large" in reading.violations[0]
 
 
 @pytest.mark.parametrize("token", [BIG, 17 * BIG, 'a "quoted" \\ tail \u20ac' + BIG])
@@ -113,7 +113,7 @@ def test_of_very_many_members_the_last_meta_is_still_read() -> None:
     reading = finish(outlined(json.dumps(message).encode()))
     assert reading.value["result"]["_meta"] == {"nextResumeToken": "t"}
     assert len(reading.value["result"]) == MOST_MEMBERS + 1
-    assert reading.problems[-1] == "19,000 members beyond the first 1,000 are not shown"
+    assert reading.violations[-1] == "19,000 members beyond the first 1,000 are not shown"
 
 
 def test_what_is_nested_too_deep_is_elided() -> None:
@@ -128,10 +128,10 @@ def test_a_meta_in_a_meta_is_elided_however_many_there_are() -> None:
     assert value == {"result": {"_meta": {"a": 1, "_meta": Elided(len(inner))}}}
 
 
-def test_problems_of_members_are_reported() -> None:
+def test_errors_of_members_are_reported() -> None:
     reading = finish(outlined(b'{"a":{"b":1,"b":2},"c":NaN,"c":1}'))
     assert reading.value == {"a": {"b": 2}, "c": 1}
-    assert [p[:17] for p in reading.problems[1:]] == [
+    assert [p[:17] for p in reading.violations[1:]] == [
         'duplicate key "b"',
         "NaN is not a JSON",
         'duplicate key "c"',
@@ -169,7 +169,7 @@ def test_a_broken_structure_is_no_json(raw: bytes) -> None:
 @given(st.binary(max_size=40))
 def test_any_bytes_are_outlined_or_refused(raw: bytes) -> None:
     with contextlib.suppress(NotJsonError):
-        assert finish(outlined(raw)).problems
+        assert finish(outlined(raw)).violations
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_a_notification_states_progress_total_and_message_of_its_request() -> No
 
 
 @pytest.mark.parametrize(
-    ("params", "problem"),
+    ("params", "violation"),
     [
         ({"progressToken": "a"}, '"progress" is missing'),
         ({"progressToken": "a", "progress": "5"}, '"progress" is "5", not a finite number'),
@@ -143,12 +143,12 @@ def test_a_notification_states_progress_total_and_message_of_its_request() -> No
     ],
 )
 def test_wrong_types_are_described_and_the_fact_is_stated(
-    params: dict[str, Any], problem: str
+    params: dict[str, Any], violation: str
 ) -> None:
     (fact,) = _connected().receive(notification("notifications/progress", **params))
     assert isinstance(fact, ProgressReceived)
     assert len(texts(fact.findings)) == 1
-    assert problem in texts(fact.findings)[0]
+    assert violation in texts(fact.findings)[0]
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"1e999", b"-1e999"])

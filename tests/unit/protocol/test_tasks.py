@@ -251,7 +251,7 @@ def test_a_new_task_of_2025_is_working() -> None:
     )
 
 
-def test_what_is_wrong_with_a_task_is_among_the_facts_problems() -> None:
+def test_what_is_wrong_with_a_task_is_among_the_facts_errors() -> None:
     stated = _ask(_begun(), "tasks/get", result(0, **{**nested(), "ttl": "long"}))
     assert texts(stated.findings) == ('"ttl" is "long", not a number of milliseconds',)
 
@@ -367,8 +367,8 @@ def test_a_task_of_the_draft_begins_with_a_mark_and_keeps_its_token() -> None:
     task = _task(wire.receive(result(1, content=[], **DRAFT_META)))
     assert (task.how, task.request, task.task.status) == ("created", made.number, "working")
     assert not task.task.is_flat
-    (problem,) = texts(task.findings)
-    assert problem.endswith('as in a draft, instead of in "task"')
+    (error,) = texts(task.findings)
+    assert error.endswith('as in a draft, instead of in "task"')
     (ticked,) = wire.receive(progress("a", 1))
     assert isinstance(ticked, ProgressReceived)
     assert ticked.standing is RequestStanding.ACTIVE
@@ -383,5 +383,5 @@ def test_a_result_that_names_its_task_as_in_the_draft_is_marked_so() -> None:
     meta = {"modelcontextprotocol.io/related-task": {"taskId": "T"}}
     assert related_task({"_meta": meta}) == "T"
     task = _ask(_begun(), "tasks/result", result(50, content=[], _meta=meta))
-    (problem,) = texts(task.findings)
-    assert "as in a draft" in problem
+    (error,) = texts(task.findings)
+    assert "as in a draft" in error

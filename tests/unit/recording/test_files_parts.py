@@ -74,7 +74,7 @@ def test_a_pipe_is_refused_and_one_beside_a_recording_left_out_without_waiting(
         open_part(tmp_path / "a.2.mcprec")
     faults = RecordingFaults()
     assert [part.path for part in parts_of(path, faults)] == [path]
-    assert [problem.where for problem in faults.problems] == [str(tmp_path / "a.2.mcprec")]
+    assert [error.where for error in faults.errors] == [str(tmp_path / "a.2.mcprec")]
 
 
 @pytest.mark.parametrize("at", ['"x"', "1e400", "null", "1e300", "[]", "1" * 400])
@@ -97,7 +97,7 @@ def test_lines_that_were_cut_out_are_a_recording(tmp_path: Path) -> None:
     path.write_bytes(prefix("demo#1", Channel.SENT, 1e9, 1.0) + b"{}\n")
     (part,) = parts_of(path, faults)
     assert (part.version, part.begin, part.base_us, part.first) == (2, 0, 0, None)
-    assert [problem.what for problem in faults.problems] == ["The recording has no header"]
+    assert [error.what for error in faults.errors] == ["The recording has no header"]
 
 
 def test_all_parts_of_a_run_are_found_from_any_of_them(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_all_parts_of_a_run_are_found_from_any_of_them(tmp_path: Path) -> None:
         faults = RecordingFaults()
         parts = parts_of(tmp_path / f"{name}.mcprec", faults)
         assert [part.number for part in parts] == [1, 2, 3, 10]
-        (missing,) = faults.problems
+        (missing,) = faults.errors
         assert missing.detail == "part 4 and others, before a.10.mcprec"
 
 
@@ -117,9 +117,9 @@ def test_a_missing_first_part_is_reported_and_the_others_are_read(tmp_path: Path
     faults = RecordingFaults()
     path = Written(part=2, run="r").save(tmp_path / "a.2.mcprec")
     assert [part.number for part in parts_of(path, faults)] == [2]
-    (problem,) = faults.problems
-    assert problem.what == "A part of the recording is missing"
-    assert problem.detail == "part 1, before a.2.mcprec"
+    (error,) = faults.errors
+    assert error.what == "A part of the recording is missing"
+    assert error.detail == "part 1, before a.2.mcprec"
 
 
 def test_a_part_that_cannot_be_read_is_reported_and_left_out(tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_a_part_that_cannot_be_read_is_reported_and_left_out(tmp_path: Path) -> 
     path = Written(part=1, run="r").save(tmp_path / "a.mcprec")
     (tmp_path / "a.2.mcprec").write_bytes(b"no recording")
     assert [part.number for part in parts_of(path, faults)] == [1]
-    (problem,) = faults.problems
-    assert problem.what == "A part of the recording was skipped"
-    assert "not a recording" in problem.detail
+    (error,) = faults.errors
+    assert error.what == "A part of the recording was skipped"
+    assert "not a recording" in error.detail
 
 
 def test_names_with_odd_characters_have_parts_as_well(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def _told(notes: Notes) -> str:
-    return "" if notes.problem is None else notes.problem.what
+    return "" if notes.error is None else notes.error.what
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_marks_and_notes_are_there_again_after_opening(path: Path) -> None:
     assert (again.is_marked(3), again.is_marked(12)) == (True, False)
     assert again.note(12) == "slow \u202e here\n<b>"
     assert again.note(3) == ""
-    assert again.problem is None
+    assert again.error is None
 
 
 def test_nothing_is_written_until_there_is_a_mark_and_nothing_stays_after_the_last(
@@ -115,9 +115,9 @@ def test_a_file_that_is_not_understood_is_reported_and_never_written_over(
 ) -> None:
     path.write_bytes(content)
     notes = Notes(path)
-    assert notes.problem is not None
-    assert why in notes.problem.detail
-    assert notes.problem.where == str(path)
+    assert notes.error is not None
+    assert why in notes.error.detail
+    assert notes.error.where == str(path)
     notes.set_note(1, "in memory")
     assert notes.note(1) == "in memory"
     assert path.read_bytes() == content
@@ -126,9 +126,9 @@ def test_a_file_that_is_not_understood_is_reported_and_never_written_over(
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders on Windows")
 def test_a_pipe_in_place_of_notes_is_reported_without_waiting(path: Path) -> None:
     os.mkfifo(path)
-    problem = Notes(path).problem
-    assert problem is not None
-    assert "not a regular file" in problem.detail
+    error = Notes(path).error
+    assert error is not None
+    assert "not a regular file" in error.detail
 
 
 def test_notes_that_cannot_be_saved_are_kept_and_saved_with_the_next(tmp_path: Path) -> None:
@@ -158,5 +158,5 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
         notes.set_marked([2], is_marked=True)
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-    assert notes.problem is not None
-    assert "No space left" in notes.problem.detail
+    assert notes.error is not None
+    assert "No space left" in notes.error.detail

@@ -45,7 +45,7 @@ def _see_places(chunk: Chunk, paths: dict[int, Path]) -> None:
 
 
 def whats(reader: RecordingReader) -> list[str]:
-    return [problem.what for problem in reader.problems]
+    return [error.what for error in reader.errors]
 
 
 def test_frames_come_back_with_their_times_and_exact_bytes(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_frames_come_back_with_their_times_and_exact_bytes(tmp_path: Path) -> No
     written.line(Channel.STDERR, b"  a line ", 0.4, is_complete=False)
     written.line(Channel.RECEIVED, b"", 0.5, connection="other server#2")
     frames, reader = read(written.save(tmp_path / "a.mcprec"))
-    assert reader.problems == []
+    assert reader.errors == []
     assert [frame.number for frame in frames] == [1, 2, 3, 4, 5]
     assert [frame.raw for frame in frames[1:]] == [
         b'{"a": 1}', b"no json \xff\x00\r", b"  a line ", b"",
@@ -87,7 +87,7 @@ def test_a_batch_is_cut_into_its_elements_again(tmp_path: Path) -> None:
     assert frames[0].raw == raw
     assert [frame.part for frame in frames[1:701]] == [Part(n, 700) for n in range(1, 701)]
     assert frames[-1].number == 702
-    assert reader.problems == []
+    assert reader.errors == []
 
 
 def test_a_batch_of_equal_and_nested_elements_has_each_where_it_stands(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_numbers_are_those_that_were_recorded(tmp_path: Path) -> None:
     written.tick(4)
     frames, reader = read(written.save(tmp_path / "a.mcprec"))
     assert [frame.number for frame in frames] == [5, 10, 11, 7]
-    assert reader.problems == []
+    assert reader.errors == []
 
 
 @pytest.mark.parametrize("lie", [b"1", b"0", b"-4", b"x", b"", b"4294967296", b"9" * 400, b"1_0"])
@@ -139,7 +139,7 @@ def test_unknown_directives_are_passed_over(tmp_path: Path) -> None:
     written.tick(1)
     frames, reader = read(written.save(tmp_path / "a.mcprec"))
     assert len(frames) == 1
-    assert reader.problems == []
+    assert reader.errors == []
 
 
 def test_foreign_lines_are_left_out_and_reported_once(tmp_path: Path) -> None:
@@ -149,11 +149,11 @@ def test_foreign_lines_are_left_out_and_reported_once(tmp_path: Path) -> None:
         written.lines.append(b"something \x1b[31m else\n")
     frames, reader = read(written.save(tmp_path / "a.mcprec"))
     assert [frame.number for frame in frames] == [1, 2, 3, 4, 5]
-    (problem,) = reader.problems
-    assert problem.what == "A line is not a frame, and is left out"
-    assert f"byte {len(b''.join(written.lines[:2])) + 1}" in problem.where
-    assert "\x1b" not in problem.as_text()
-    assert "4 more cases" in problem.detail
+    (error,) = reader.errors
+    assert error.what == "A line is not a frame, and is left out"
+    assert f"byte {len(b''.join(written.lines[:2])) + 1}" in error.where
+    assert "\x1b" not in error.as_text()
+    assert "4 more cases" in error.detail
 
 
 def test_lines_that_are_no_frames_are_passed_over_in_slices(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_last_line_without_a_line_feed_counts_if_it_is_whole(tmp_path: Path) -
     path.write_bytes(written.content[:-1])
     frames, reader = read(path)
     assert len(frames) == 1
-    assert reader.problems == []
+    assert reader.errors == []
 
 
 def test_a_line_of_more_than_can_be_held_is_known_by_its_size(
@@ -238,7 +238,7 @@ def test_parts_are_read_one_after_the_other(tmp_path: Path) -> None:
     assert [(frame.number, frame.at) for frame in frames] == [
         (10, AT + 1), (20, AT + 2), (30, AT + 3),
     ]  # fmt: skip
-    assert reader.problems == []
+    assert reader.errors == []
 
 
 def test_a_file_that_goes_while_it_is_read_is_reported(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_file_that_goes_while_it_is_read_is_reported(tmp_path: Path) -> None:
 def test_recordings_of_every_version_give_the_same_frames(name: str) -> None:
     frames, reader = read(GOLDEN / name)
     expected = json.loads((GOLDEN / "frames.json").read_text())
-    assert reader.problems == []
+    assert reader.errors == []
     found = [
         [
             f.number,

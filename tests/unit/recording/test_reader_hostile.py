@@ -107,8 +107,8 @@ def _play(path: Path) -> None:
         (playback.jobs.snapshot(job), playback.jobs.detail(job)) for job in playback.jobs.ids()
     ]
     assert all(picture is not None for pair in pictures for picture in pair)
-    assert all(problem.what for problem in playback.problems)
-    assert len(playback.problems) < 20
+    assert all(error.what for error in playback.errors)
+    assert len(playback.errors) < 20
     assert playback.servers.snapshots() is not None
     before = [detail for _, detail in pictures]
     playback.restart()

@@ -76,7 +76,7 @@ async def running(recorder: Recorder) -> AsyncIterator[Recorder]:
 async def written(recorder: Recorder) -> None:
     """Wait until everything taken so far is on disk."""
     with anyio.fail_after(5):
-        while recorder.problem is None and recorder.waiting_bytes:  # noqa: ASYNC110
+        while recorder.error is None and recorder.waiting_bytes:  # noqa: ASYNC110
             await anyio.sleep(0.001)  # nobody but a test needs to be told
 
 
@@ -90,7 +90,7 @@ def read(path: Path) -> list[Frame]:
     """What is on disk, by number."""
     reader = RecordingReader(path)
     frames = [frame for chunk in reader for frame in chunk.frames]
-    assert reader.problems == []
+    assert reader.errors == []
     return sorted(frames)
 
 
@@ -119,7 +119,7 @@ async def test_what_is_taken_is_on_disk_after_the_end(tmp_path: Path) -> None:
     async with running(Recorder(tmp_path / "a.mcprec")) as recorder:
         frames = take(recorder, *flood(wire, 50), wire.received(b"[1, 2]"), wire.sent(b"{\n}"))
     assert read(tmp_path / "a.mcprec") == frames
-    assert recorder.problem is None
+    assert recorder.error is None
     assert recorder.path == tmp_path / "a.mcprec"
     assert recorder.size == (tmp_path / "a.mcprec").stat().st_size
 
@@ -306,14 +306,14 @@ class TestFailures:
             Full(monkeypatch, 250)
             frames += take(recorder, *(wire.received(tick("t", n)) for n in range(5)))
             await written(recorder)
-            problem = recorder.problem
+            error = recorder.error
             frames += take(recorder, *(wire.received(tick("t", n)) for n in range(5)))
             await recorder.room()
             assert recorder.timeline.frames(0, 99) == frames
-        assert problem is not None
-        assert "disk is full" in problem.what
-        assert problem.where == str(path)
-        assert recorder.problem is problem
+        assert error is not None
+        assert "disk is full" in error.what
+        assert error.where == str(path)
+        assert recorder.error is error
         assert not recorder.is_recording
         reader = RecordingReader(path)
         kept = [frame for chunk in reader for frame in chunk.frames]
@@ -328,8 +328,8 @@ class TestFailures:
             path.unlink()
             after = take(recorder, wire.sent(b"{}"))
             await written(recorder)
-            assert recorder.problem is not None
-            assert "no longer exists" in recorder.problem.what
+            assert recorder.error is not None
+            assert "no longer exists" in recorder.error.what
             assert recorder.timeline.frames(3, 9) == after
             lost = recorder.timeline.frame(0)
             assert lost is not None
@@ -349,9 +349,9 @@ class TestFailures:
         path.parent.mkdir()
         make(path)  # type: ignore[operator]  # a function of the path
         async with running(Recorder(path)) as recorder:
-            assert recorder.problem is not None
-            assert recorder.problem.what.startswith("The session is not being recorded")
-            assert words in recorder.problem.what
+            assert recorder.error is not None
+            assert recorder.error.what.startswith("The session is not being recorded")
+            assert words in recorder.error.what
             frames = take(recorder, *flood(Wire(), 3))
             assert recorder.timeline.frames(0, 9) == frames
             assert recorder.path is None
@@ -362,7 +362,7 @@ class TestFailures:
     ) -> None:
         Full(monkeypatch, 0)
         async with running(Recorder(tmp_path / "a.mcprec")) as recorder:
-            assert recorder.problem is not None
+            assert recorder.error is not None
         assert names(tmp_path) == []
 
     async def test_memory_keeps_the_newest_where_nothing_is_recorded(
@@ -442,7 +442,7 @@ class TestFailures:
             await anyio.wait_all_tasks_blocked()
             await recorder.close()
         assert order == ["let go", "room"]
-        assert recorder.problem is None
+        assert recorder.error is None
 
     async def test_a_disk_that_takes_nothing_is_given_up_when_messages_wait_for_it(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -455,8 +455,8 @@ class TestFailures:
         async with running(Recorder(tmp_path / "a.mcprec")) as recorder:
             frames = take(recorder, *flood(Wire(), 20))
             await recorder.room()
-            assert recorder.problem is not None
-            assert "does not accept more data" in recorder.problem.what
+            assert recorder.error is not None
+            assert "does not accept more data" in recorder.error.what
             assert recorder.timeline.frames(0, 99) == frames
         stuck.go.set()
 
@@ -470,8 +470,8 @@ class TestFailures:
         async with running(Recorder(tmp_path / "a.mcprec")) as recorder:
             take(recorder, *flood(Wire(), 3))
         assert time.monotonic() - began < 60  # however busy the machine is
-        assert recorder.problem is not None
-        assert "end of the recording is lost" in recorder.problem.what
+        assert recorder.error is not None
+        assert "end of the recording is lost" in recorder.error.what
         stuck.go.set()
 
 

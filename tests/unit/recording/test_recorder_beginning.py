@@ -18,9 +18,9 @@ CLOCK = Clock()
 def test_unasked_a_session_is_recorded_in_the_data_folder_and_nothing_is_made_yet(
     tmp_path: Path,
 ) -> None:
-    recorder, problem = recorder_for(tmp_path, None, CLOCK)
+    recorder, error = recorder_for(tmp_path, None, CLOCK)
     assert recorder.is_recording
-    assert problem is None
+    assert error is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -37,9 +37,9 @@ def test_without_a_data_folder_memory_is_all_there_is() -> None:
 def test_settings_that_make_no_sense_are_reported(tmp_path: Path) -> None:
     save_settings(tmp_path, RecordingSettings())
     (tmp_path / "recordings" / "settings.json").write_bytes(b"x")
-    recorder, problem = recorder_for(tmp_path, None, CLOCK)
+    recorder, error = recorder_for(tmp_path, None, CLOCK)
     assert recorder.is_recording
-    assert problem is not None
+    assert error is not None
 
 
 class TestNewFiles:

@@ -44,7 +44,7 @@ async def test_a_disk_is_not_given_up_for_the_time_that_the_program_was_stopped(
         go.set()
         with anyio.fail_after(60):
             await recorder.room()
-        assert recorder.problem is None
+        assert recorder.error is None
         await recorder.close()
 
 
@@ -63,7 +63,7 @@ async def test_what_is_flushed_is_in_the_file_before_the_loop_goes_on(tmp_path: 
                 await anyio.lowlevel.checkpoint()
         await recorder.close()
     assert missing == []
-    assert recorder.problem is None
+    assert recorder.error is None
     assert path.read_bytes().count(b"notifications/progress") == 49
 
 

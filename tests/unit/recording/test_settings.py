@@ -24,8 +24,8 @@ MB = 1024 * 1024
 def test_without_a_file_everything_is_recorded_for_thirty_days_and_two_gigabytes(
     tmp_path: Path,
 ) -> None:
-    settings, problem = load_settings(tmp_path)
-    assert problem is None
+    settings, error = load_settings(tmp_path)
+    assert error is None
     assert settings == RecordingSettings(
         is_on=True, keep_days=30, keep_bytes=2_000_000_000, part_bytes=256 * MB
     )
@@ -55,10 +55,10 @@ def test_a_file_that_makes_no_sense_is_reported_and_changes_nothing(
     path = tmp_path / "recordings" / "settings.json"
     path.parent.mkdir()
     path.write_bytes(content)
-    settings, problem = load_settings(tmp_path)
+    settings, error = load_settings(tmp_path)
     assert settings == RecordingSettings()
-    assert problem is not None
-    assert problem.where == str(path)
+    assert error is not None
+    assert error.where == str(path)
     assert path.read_bytes() == content
 
 
@@ -69,7 +69,7 @@ def test_members_of_other_versions_are_passed_over_and_missing_ones_usual(tmp_pa
     assert load_settings(tmp_path) == (RecordingSettings(keep_days=3), None)
 
 
-def test_settings_that_cannot_be_saved_are_a_problem_and_leave_nothing_behind(
+def test_settings_that_cannot_be_saved_are_an_error_and_leave_nothing_behind(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "recordings" / "settings.json").mkdir(parents=True)
@@ -95,7 +95,7 @@ def test_several_parts_fit_into_what_is_kept(keep: int, part: int, limit: int) -
 def test_a_pipe_in_the_place_of_the_settings_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir()
     os.mkfifo(tmp_path / FOLDER / "settings.json")
-    settings, problem = load_settings(tmp_path)
+    settings, error = load_settings(tmp_path)
     assert settings == RecordingSettings()
-    assert problem is not None
-    assert "device or a pipe" in problem.detail
+    assert error is not None
+    assert "device or a pipe" in error.detail

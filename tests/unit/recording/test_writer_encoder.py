@@ -45,7 +45,7 @@ class Written:
             path.write_bytes(self.content)
             reader = RecordingReader(path)
             found = [frame for chunk in reader for frame in chunk.frames]
-            assert reader.problems == []
+            assert reader.errors == []
         assert len({frame.number for frame in found}) == len(found)
         return {frame.number: frame for frame in found}
 

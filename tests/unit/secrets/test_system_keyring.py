@@ -67,7 +67,7 @@ def backend() -> Iterator[Backend]:
     keyring.set_keyring(before)
 
 
-def _problem(name: str = "a") -> ErrorDetails:
+def _error(name: str = "a") -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         SystemKeyring().get(name)
     return caught.value.details
@@ -113,11 +113,11 @@ def test_each_failure_has_its_words_and_a_way_out(
     backend: Backend, error: Exception, words: str
 ) -> None:
     backend.error = error
-    problem = _problem("work/API_KEY")
-    assert words in problem.what
-    assert problem.where == "work/API_KEY"
-    assert "${env:NAME}" in problem.hint
-    assert problem.detail == (str(error) or "ValueError")
+    details = _error("work/API_KEY")
+    assert words in details.what
+    assert details.where == "work/API_KEY"
+    assert "${env:NAME}" in details.hint
+    assert details.detail == (str(error) or "ValueError")
 
 
 def test_a_secret_that_is_not_taken_is_reported_without_it(backend: Backend) -> None:
@@ -138,7 +138,7 @@ def test_a_backend_that_repeats_what_it_was_given_does_not_tell_it(backend: Back
 
 def test_what_is_no_text_is_reported(backend: Backend) -> None:
     backend.kept[SERVICE, "a"] = b"bytes"  # type: ignore[assignment]  # as a poor backend may
-    assert _problem().detail == "the stored value is not text"
+    assert _error().detail == "the stored value is not text"
 
 
 @pytest.mark.parametrize("none", [fail.Keyring, null.Keyring])
@@ -146,16 +146,16 @@ def test_a_system_without_a_keyring_says_so(backend: Backend, none: type[Keyring
     assert is_available()
     keyring.set_keyring(none())
     assert not is_available()
-    assert _problem().what == "This system has no usable keyring"
+    assert _error().what == "This system has no usable keyring"
 
 
 def test_without_the_library_the_hint_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    problem = _problem()
-    assert "library" in problem.what
-    assert "pip install keyring" in problem.hint
+    error = _error()
+    assert "library" in error.what
+    assert "pip install keyring" in error.hint
     assert not is_available()
 
 
@@ -164,4 +164,4 @@ def test_a_keyring_that_does_not_answer_is_given_up(
 ) -> None:
     monkeypatch.setattr(system_keyring, "_LIMIT_S", 0.05)
     backend.wait.clear()
-    assert "did not respond" in _problem().what
+    assert "did not respond" in _error().what

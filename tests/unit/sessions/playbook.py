@@ -61,7 +61,7 @@ def by_method(**answers: JsonObject | int) -> Script:
 class PlayedServer(Piped):
     """A transport that plays a script; keeps what was sent to it."""
 
-    def __init__(self, script: Script, *, problem: ErrorDetails | None = None) -> None:
+    def __init__(self, script: Script, *, error: ErrorDetails | None = None) -> None:
         self.sent: list[Message] = []
         self.is_closed = False
         self.is_released = False
@@ -70,7 +70,7 @@ class PlayedServer(Piped):
         self.when = self.at = 0.0  # the stamps of what is received
         self.last_output: list[Message] = []  # said when it is to end
         self._script = script
-        self._problem = problem
+        self._error = error
         self._framer = Framer("played#1", FrameNumbers(1_000_000))
         self._to_us, self._from_server = anyio.create_memory_object_stream[bytes](math.inf)
         self._ended = anyio.Event()
@@ -84,8 +84,8 @@ class PlayedServer(Piped):
         self._framer = framer
 
     async def open(self) -> JsonObject:
-        if self._problem is not None:
-            raise UserError(self._problem)
+        if self._error is not None:
+            raise UserError(self._error)
         return {"pid": self.pid}
 
     async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:

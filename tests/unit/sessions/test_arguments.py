@@ -22,8 +22,8 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def test_arguments_that_fit_have_no_problems() -> None:
-    assert check_value(SCHEMA, {"count": 1, "names": ["a"]}).problems == []
+def test_arguments_that_fit_have_no_violations() -> None:
+    assert check_value(SCHEMA, {"count": 1, "names": ["a"]}).violations == []
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,18 @@ def test_arguments_that_fit_have_no_problems() -> None:
         ({"count": 1, "other": 1}, "Additional properties"),
     ],
 )
-def test_each_problem_names_its_field(arguments: dict[str, Any], begins: str) -> None:
-    (problem,) = check_value(SCHEMA, arguments).problems
-    assert problem.startswith(begins)
+def test_each_violation_names_its_field(arguments: dict[str, Any], begins: str) -> None:
+    (violation,) = check_value(SCHEMA, arguments).violations
+    assert violation.startswith(begins)
 
 
-def test_all_problems_are_reported_at_once() -> None:
-    assert len(check_value(SCHEMA, {"count": 0, "names": 1, "x": 1}).problems) == 3
+def test_all_violations_are_reported_at_once() -> None:
+    assert len(check_value(SCHEMA, {"count": 0, "names": 1, "x": 1}).violations) == 3
 
 
 def test_a_long_value_is_not_quoted_whole() -> None:
-    (problem,) = check_value(SCHEMA, {"count": "x" * 10_000}).problems
-    assert len(problem) < 400
+    (violation,) = check_value(SCHEMA, {"count": "x" * 10_000}).violations
+    assert len(violation) < 400
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_a_long_value_is_not_quoted_whole() -> None:
     ],
 )
 def test_a_schema_that_is_wrong_itself_is_in_nobodys_way(schema: dict[str, Any]) -> None:
-    assert check_value(schema, {"count": "1"}).problems == []
+    assert check_value(schema, {"count": "1"}).violations == []
 
 
 def test_a_schema_that_refers_to_its_own_parts_is_followed() -> None:
     schema = {"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}
-    assert check_value(schema, {"a": "x"}).problems == ["a: 'x' is not of type 'integer'"]
+    assert check_value(schema, {"a": "x"}).violations == ["a: 'x' is not of type 'integer'"]
 
 
 def test_the_validator_is_imported_only_when_it_is_used() -> None:

@@ -31,7 +31,7 @@ def test_settings_are_found_again_in_the_next_run(tmp_path: Path) -> None:
     again = SettingsFile(path)
     assert again.of("python server.py") == SETTINGS
     assert again.of("another") == ServerSettings()
-    assert again.problem is None
+    assert again.error is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights")
@@ -70,8 +70,8 @@ def test_a_file_that_cannot_be_read_is_reported_and_left_alone(tmp_path: Path, t
     path = tmp_path / "settings.json"
     path.write_text(text)
     file = SettingsFile(path)
-    assert file.problem is not None
-    assert file.problem.where == str(path)
+    assert file.error is not None
+    assert file.error.where == str(path)
     file.put("s", SETTINGS)
     assert file.of("s") == SETTINGS
     assert path.read_text() == text
@@ -96,6 +96,6 @@ def test_the_oldest_settings_make_room_for_new_ones() -> None:
 def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     os.mkfifo(path)
-    problem = SettingsFile(path).problem
-    assert problem is not None
-    assert "device or a pipe" in problem.detail
+    error = SettingsFile(path).error
+    assert error is not None
+    assert "device or a pipe" in error.detail

@@ -102,12 +102,12 @@ async def test_a_disk_that_is_full_from_the_start_lets_one_read(
         patched.setattr("mcp_progress_monitor.store.database.DatabaseOpener._migrate", full)
         store = ResumeStore(data_dir)
         await store.open()
-        assert store.problem is not None
+        assert store.error is not None
         assert (await the_chain(store)).token == "t1"
         with pytest.raises(UserError, match="cannot be used"):
             await begun(store, "t2")
     await begun(store, "t2")
-    assert [store.problem, store.is_writable] == [None, True]
+    assert [store.error, store.is_writable] == [None, True]
     await store.close()
 
 
@@ -119,10 +119,10 @@ async def test_a_folder_that_cannot_be_written_is_read(unprivileged_dir: Path) -
     (folder / FILE).chmod(0o400)
     before = contents(folder)
     async with opened(folder) as store:
-        assert store.problem is not None
+        assert store.error is not None
         assert store.is_readable
-        assert "permission denied" in store.problem.what
-        assert "permissions" in store.problem.hint
+        assert "permission denied" in store.error.what
+        assert "permissions" in store.error.hint
         assert (await the_chain(store)).token == "t1"
         with pytest.raises(UserError, match="permission denied"):
             await begun(store)
@@ -149,7 +149,7 @@ async def test_a_folder_that_cannot_be_entered_has_no_chains(unprivileged_dir: P
         await begun(store, "t1")
     folder.chmod(0o000)
     async with opened(folder) as store:
-        assert store.problem is not None
+        assert store.error is not None
         assert not store.is_readable
         assert await store.chains() == []
         assert await store.attempts(1) == []
@@ -181,12 +181,12 @@ async def test_a_file_locked_from_the_start_is_opened_later(data_dir: Path) -> N
         other.execute("BEGIN IMMEDIATE")
         store = ResumeStore(data_dir)
         await store.open()
-        assert store.problem is not None
-        assert "locked" in store.problem.what
+        assert store.error is not None
+        assert "locked" in store.error.what
         assert (await the_chain(store)).token == "t1"
         other.execute("ROLLBACK")
     await begun(store, "t2")
-    assert [store.problem, store.is_writable] == [None, True]
+    assert [store.error, store.is_writable] == [None, True]
     await store.close()
 
 
@@ -208,14 +208,14 @@ async def test_the_loop_runs_while_a_lock_is_waited_for(data_dir: Path) -> None:
 async def test_a_damaged_file_is_set_aside_and_the_user_told_where(data_dir: Path) -> None:
     (data_dir / FILE).write_bytes(b"no database " * 1000)
     async with opened(data_dir) as store:
-        assert store.problem is not None
-        assert "The saved resume tokens were damaged and set aside" in store.problem.what
-        aside = data_dir / store.problem.where
+        assert store.error is not None
+        assert "The saved resume tokens were damaged and set aside" in store.error.what
+        aside = data_dir / store.error.where
         assert aside.read_bytes() == b"no database " * 1000
         await begun(store)
         assert store.is_writable
     async with opened(data_dir) as store:
-        assert store.problem is None
+        assert store.error is None
         assert len(await store.chains()) == 1
 
 
@@ -229,12 +229,12 @@ async def test_damage_that_shows_while_running_sets_the_file_aside(data_dir: Pat
         content[8192:] = b"\xff" * (len(content) - 8192)
         (data_dir / FILE).write_bytes(content)
         assert await store.chains() == []
-        assert store.problem is not None
-        assert "set aside" in store.problem.what
+        assert store.error is not None
+        assert "set aside" in store.error.what
         await begun(store)
     assert len([name for name in contents(data_dir) if "damaged" in name]) == 1
     async with opened(data_dir) as store:
-        assert store.problem is None
+        assert store.error is None
         assert len(await store.chains()) == 1
 
 
@@ -245,7 +245,7 @@ async def test_several_that_find_damage_set_it_aside_once(data_dir: Path) -> Non
         for store in stores:
             tasks.start_soon(store.open)
     assert len([name for name in contents(data_dir) if "damaged" in name]) == 1
-    assert len([store for store in stores if store.problem]) == 1
+    assert len([store for store in stores if store.error]) == 1
     for number, store in enumerate(stores):
         await begun(store, f"t{number}")
     for store in stores:
@@ -258,7 +258,7 @@ async def test_several_may_make_the_file_at_once(data_dir: Path) -> None:
     async with anyio.create_task_group() as tasks:
         for store in stores:
             tasks.start_soon(store.open)
-    assert [store.problem for store in stores] == [None] * 8
+    assert [store.error for store in stores] == [None] * 8
     async with anyio.create_task_group() as tasks:
         for store in stores:
             tasks.start_soon(begun, store)
@@ -273,8 +273,8 @@ async def test_a_newer_file_is_shown_and_not_changed(data_dir: Path) -> None:
     query(data_dir, "PRAGMA user_version = 99")
     before = contents(data_dir)[FILE]
     async with opened(data_dir) as store:
-        assert store.problem is not None
-        assert "newer version" in store.problem.what
+        assert store.error is not None
+        assert "newer version" in store.error.what
         assert (await the_chain(store)).token == "t1"
         for _ in range(2):
             with pytest.raises(UserError, match="newer version"):

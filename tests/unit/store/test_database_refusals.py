@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mcp_progress_monitor.store.database import damage, is_damage, problem_of
+from mcp_progress_monitor.store.database import damage, error_of, is_damage
 
 
 def _sqlite(code: int) -> sqlite3.Error:
@@ -43,12 +43,12 @@ def _system(number: int) -> OSError:
     ],
 )
 def test_each_refusal_has_its_words(error: sqlite3.Error | OSError, words: str) -> None:
-    problem = problem_of(error, "The notes", Path("/somewhere/notes"))
-    assert problem.what.startswith("The notes cannot be used: ")
-    assert words in problem.what
-    assert problem.where == str(Path("/somewhere/notes"))
-    assert problem.hint
-    assert problem.detail == str(error)
+    details = error_of(error, "The notes", Path("/somewhere/notes"))
+    assert details.what.startswith("The notes cannot be used: ")
+    assert words in details.what
+    assert details.where == str(Path("/somewhere/notes"))
+    assert details.hint
+    assert details.detail == str(error)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_disk_without_room_is_full_whatever_sqlite_says_of_it(
     code: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
-    assert words in problem_of(_sqlite(code), "The notes", tmp_path / "notes").what
+    assert words in error_of(_sqlite(code), "The notes", tmp_path / "notes").what
 
 
 def test_only_a_bad_file_is_damage() -> None:

@@ -39,7 +39,7 @@ ENDINGS = [
 
 
 async def test_a_new_store_is_empty_and_writable(store: ResumeStore) -> None:
-    assert store.problem is None
+    assert store.error is None
     assert store.is_writable
     assert await store.chains() == []
 
@@ -177,10 +177,10 @@ async def test_a_refused_token_is_not_offered_again(store: ResumeStore) -> None:
     assert (chain.is_usable, chain.reason) == (False, "Too old, friend")
     with pytest.raises(UserError) as caught:
         await store.start_attempt(chain_id, when=202.0)
-    problem = caught.value.details
-    assert "refused" in problem.what
-    assert problem.detail == "Too old, friend"
-    assert "Re-issue" in problem.hint
+    error = caught.value.details
+    assert "refused" in error.what
+    assert error.detail == "Too old, friend"
+    assert "Re-issue" in error.hint
     assert len(await store.attempts(chain_id)) == 2
 
 
@@ -315,13 +315,13 @@ async def test_a_chain_that_cannot_be_read_is_counted_and_hides_no_other(
     bad, good = await begun(store), await begun(store)
     query(data_dir, f"UPDATE chains SET {column} = ? WHERE id = ?", value, bad)  # noqa: S608
     assert [chain.id for chain in await store.chains()] == [good]
-    assert store.problem is not None
-    assert "1 saved job cannot be read" in store.problem.what
+    assert store.error is not None
+    assert "1 saved job cannot be read" in store.error.what
     with pytest.raises(UserError, match="cannot be read"):
         await store.start_attempt(bad, when=1.0)
     await store.forget([bad])
     await store.chains()
-    assert store.problem is None
+    assert store.error is None
 
 
 async def test_chains_are_found_by_their_ids_alone(store: ResumeStore, data_dir: Path) -> None:

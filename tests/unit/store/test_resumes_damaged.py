@@ -103,11 +103,11 @@ async def _uses(folder: Path, every: int = 1) -> None:
         chains, tasks = await store.chains(), await store.tasks.tasks()
         saved = SavedJobs(chains, tasks)
         now = time.time()
-        assert document(saved, store.problem, now)
+        assert document(saved, store.error, now)
         assert listing(saved, now) or not (chains or tasks)
         for chain in chains:
             await store.attempts(chain.id)
-        if store.problem is not None and "newer version" in store.problem.what:
+        if store.error is not None and "newer version" in store.error.what:
             return
         assert store.is_writable
         mine = await begun(store, "after the damage")
@@ -163,6 +163,6 @@ async def test_a_value_of_any_kind_in_a_column_keeps_no_other_job_away(tmp_path:
             for number in damaged["chain"]:
                 await store.attempts(number)
             saved = SavedJobs(chains, tasks)
-            assert document(saved, store.problem, 300.0)
+            assert document(saved, store.error, 300.0)
             assert listing(saved, 300.0)
     await _uses(folder)

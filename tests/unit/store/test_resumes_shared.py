@@ -134,12 +134,12 @@ async def test_files_that_may_not_grow_lose_only_the_new_token(
     victims: Victims, data_dir: Path
 ) -> None:
     victims.play("outgrow", data_dir)
-    _, problem, saved = victims.rest()
-    assert problem.startswith("problem The saved resume tokens cannot be used")
+    _, error, saved = victims.rest()
+    assert error.startswith("error The saved resume tokens cannot be used")
     assert saved == "saved 1"
     assert query(data_dir, "PRAGMA integrity_check") == [("ok",)]
     async with opened(data_dir) as store:
-        assert store.problem is None
+        assert store.error is None
         tokens = [chain.token for chain in await store.chains()]
     assert (tokens[0], tokens[-1]) == ("first", "last")
 
@@ -163,7 +163,7 @@ async def _check_survival(folder: Path, newest: int) -> int:
     assert running[0][0] <= 1
     assert query(folder, "PRAGMA integrity_check") == [("ok",)]
     async with opened(folder) as store:
-        assert store.problem is None
+        assert store.error is None
         chain = await the_chain(store)
         number = int(chain.token.split()[0])
         assert number in {newest, newest + 1}

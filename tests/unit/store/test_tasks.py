@@ -139,7 +139,7 @@ def older_file(folder: Path) -> None:
 async def test_a_file_of_the_format_before_tasks_is_lifted_with_its_chains(data_dir: Path) -> None:
     older_file(data_dir)
     async with opened(data_dir) as store:
-        assert store.problem is None
+        assert store.error is None
         assert (await the_chain(store)).token == "t1"
         await saved(store)
     assert query(data_dir, "PRAGMA user_version") == [(len(chains.MIGRATIONS),)]

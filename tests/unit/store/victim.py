@@ -35,8 +35,8 @@ async def save(folder: Path) -> None:
     """Bring the only chain forward for ever; each token begins with its number."""
     store = ResumeStore(folder)
     await store.open()
-    if store.problem is not None:
-        say(f"problem {store.problem.as_text()!r}")
+    if store.error is not None:
+        say(f"error {store.error.as_text()!r}")
     chains = await store.chains()
     chain = chains[0].id if chains else await begun(store, "1 ")
     number = int(chains[0].token.split()[0]) if chains else 1
@@ -70,7 +70,7 @@ async def _shared_turn(store: ResumeStore, chain: int, mark: Path) -> bool:
         started = await store.start_attempt(chain, when=1.0)
     except UserError as error:
         if "Another running program" not in error.details.what:
-            say(f"problem {error.details.as_text()!r}")
+            say(f"error {error.details.as_text()!r}")
         return True
     number = int(started.token)
     if number >= SHARED_UNTIL:
@@ -97,7 +97,7 @@ async def outgrow(folder: Path) -> None:
             while True:
                 await begun(store, "x" * 5_000)
         except UserError as error:
-            say(f"problem {error.details.what}")
+            say(f"error {error.details.what}")
         count = len(await store.chains())
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         await begun(store, "last")

@@ -181,7 +181,7 @@ def test_large_recordings_go_on_in_further_files_the_oldest_of_which_go(tmp_path
     found = [frame.number for chunk in reader for frame in chunk.frames]
     assert found == list(range(found[0], found[0] + len(found)))
     assert [part.number for part in reader.parts] == [4, 5, 6]
-    assert {problem.what for problem in reader.problems} == {"A part of the recording is missing"}
+    assert {error.what for error in reader.errors} == {"A part of the recording is missing"}
 
 
 def test_a_write_that_fails_leaves_no_half_line(

@@ -41,7 +41,7 @@ def _frames(data_dir: Path) -> list[Frame]:
     (path,) = (data_dir / "recordings" / "live").glob("*.mcprec")
     reader = RecordingReader(path)
     frames = [frame for chunk in reader for frame in chunk.frames]
-    assert reader.problems == []
+    assert reader.errors == []
     return frames
 
 

@@ -116,7 +116,7 @@ async def test_the_recording_has_what_was_passed_on_and_says_so(tmp_path: Path) 
     ]
     told = tap.event("script")
     assert (told["name"], told["seed"], told["rules"]) == ("faults.txt", 1, ["1: " + script])
-    assert tap.played().problems[0].what == "Changed by the script faults.txt"
+    assert tap.played().errors[0].what == "Changed by the script faults.txt"
     assert tap.tap.change_text == "The script faults.txt changes this session (1 rule, --seed 1)"
 
 

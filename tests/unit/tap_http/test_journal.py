@@ -80,7 +80,7 @@ def test_a_recording_that_grows_goes_on_in_further_files(tmp_path: Path) -> None
     assert len(entry.paths) == 4
     read = [frame for chunk in RecordingReader(recording.path) for frame in chunk.frames]
     assert read == taken
-    assert RecordingReader(recording.path).problems == []
+    assert RecordingReader(recording.path).errors == []
 
 
 def test_the_oldest_parts_are_deleted(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_what_was_not_closed_can_be_read(tmp_path: Path) -> None:
     killed.write_bytes(recording.path.read_bytes()[:-4])
     reader = RecordingReader(killed)
     assert [frame for chunk in reader for frame in chunk.frames] == []
-    assert "ends in the middle of a line" in reader.problems[0].what
+    assert "ends in the middle of a line" in reader.errors[0].what
 
 
 def test_a_disk_that_takes_nothing_is_not_waited_for(

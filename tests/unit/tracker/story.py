@@ -71,7 +71,7 @@ class Story:
         params: dict[str, Any] | None = None,
         connection: str = CONNECTION,
         sender: Side = Side.CLIENT,
-        problems: tuple[str | Finding, ...] = (),
+        violations: tuple[str | Finding, ...] = (),
         number: int | None = None,
         resume: object = None,
     ) -> int:
@@ -82,7 +82,7 @@ class Story:
         self.tell(
             RequestMade(
                 number, connection, self.now, 1e9 + self.now, sender, number, method, given, token,
-                resume, tuple(map(_found, problems)),
+                resume, tuple(map(_found, violations)),
             )
         )  # fmt: skip
         return number
@@ -94,14 +94,14 @@ class Story:
         total: int | float | None = None,
         message: str | None = None,
         *,
-        problems: tuple[str | Finding, ...] = (),
+        violations: tuple[str | Finding, ...] = (),
         connection: str = CONNECTION,
     ) -> ProgressReceived:
         """Make the fact of a tick, without telling it."""
         known = self._standing.get(-1 if request is None else request, RequestStanding.UNKNOWN)
         return ProgressReceived(
             self._next(), connection, self.now, 1e9 + self.now, Side.SERVER, "a", request, known,
-            progress, total, message, tuple(map(_found, problems)),
+            progress, total, message, tuple(map(_found, violations)),
         )  # fmt: skip
 
     def tick(
@@ -111,9 +111,9 @@ class Story:
         total: int | float | None = None,
         message: str | None = None,
         *,
-        problems: tuple[str | Finding, ...] = (),
+        violations: tuple[str | Finding, ...] = (),
     ) -> ChangeSet:
-        return self.tell(self.progress(request, progress, total, message, problems=problems))
+        return self.tell(self.progress(request, progress, total, message, violations=violations))
 
     def ticks(self, request: int, *values: float, total: float | None = None) -> None:
         """One tick a second, the first at once."""
@@ -128,7 +128,7 @@ class Story:
         *,
         error: dict[str, Any] | None = None,
         size: int = 40,
-        problems: tuple[str | Finding, ...] = (),
+        violations: tuple[str | Finding, ...] = (),
         token: object = None,
         sender: Side = Side.SERVER,
     ) -> ChangeSet:
@@ -139,7 +139,7 @@ class Story:
         return self.tell(
             RequestAnswered(
                 self._next(), CONNECTION, self.now, 1e9 + self.now, sender, request, known,
-                standing, given, error, token, size, tuple(map(_found, problems)),
+                standing, given, error, token, size, tuple(map(_found, violations)),
             )
         )  # fmt: skip
 
@@ -194,5 +194,5 @@ class Story:
         return {mark.key: mark.count for mark in self.job(request).marks}
 
 
-def _found(problem: str | Finding) -> Finding:
-    return finding(problem) if isinstance(problem, str) else problem
+def _found(violation: str | Finding) -> Finding:
+    return finding(violation) if isinstance(violation, str) else violation

@@ -114,15 +114,15 @@ def test_a_token_on_an_error_is_marked_and_not_used() -> None:
 
 @pytest.mark.parametrize("token", ["", 42, {"chunk": 1}, True])
 def test_an_unusable_token_is_marked_and_the_last_one_kept(token: object) -> None:
-    problem = (Finding(rules.NEXT_TOKEN_TYPE),)
+    violation = (Finding(rules.NEXT_TOKEN_TYPE),)
     story = Story()
     request = story.call()
-    story.reply(request, token=token, problems=problem)
+    story.reply(request, token=token, violations=violation)
     assert story.job(request).state is JobState.DONE
     assert story.marks(request) == {rules.NEXT_TOKEN_TYPE.kind: 1}
     resumable(story, newest="good")
     second = resumed(story, newest="good")
-    story.reply(second, token=token, problems=problem)
+    story.reply(second, token=token, violations=violation)
     assert story.job(second).can_resume
     assert story.detail(second).resume_token == "good"
     assert story.job(second).failure is not None

@@ -150,7 +150,7 @@ def test_a_violating_tick_does_not_enter_the_rate(story: Story, bad: int) -> Non
 def test_a_tick_of_wrong_type_does_not_enter_the_rate(story: Story) -> None:
     request = story.call()
     story.ticks(request, 10, 20, 30, 40)
-    story.tick(request, 9999, problems=('"message" is 5, not a string',))
+    story.tick(request, 9999, violations=('"message" is 5, not a string',))
     assert story.job(request).rate == pytest.approx(10)
     story.now += 3
     assert (story.job(request).rate or 99) < 10

@@ -47,7 +47,7 @@ _NUMBER = st.integers(1000, 10**6)
 _AT = st.floats(0, 1000)
 _SIDE = st.sampled_from(Side)
 _STANDING = st.sampled_from(RequestStanding)
-_PROBLEMS = st.sampled_from([(), (), (), (finding("odd"),)])
+_VIOLATIONS = st.sampled_from([(), (), (), (finding("odd"),)])
 _SMALL = st.one_of(st.integers(-2, 12), st.floats(-2, 12), NUMBERS)
 _CONNECTION = st.sampled_from(["s#1", "s#2"])
 _OBJECT = st.dictionaries(
@@ -62,22 +62,22 @@ _OBJECT = st.dictionaries(
 _MADE = st.builds(
     RequestMade, _REQUESTS, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9),
     st.sampled_from(["tools/call", "ping"]), _OBJECT, st.sampled_from([None, "a", 0, 1.5, []]),
-    _RESUME, _PROBLEMS,
+    _RESUME, _VIOLATIONS,
 )  # fmt: skip
 _ANSWERED = st.builds(
     RequestAnswered, _NUMBER, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9), _KNOWN, _STANDING,
-    st.none() | _OBJECT, st.none() | _OBJECT, _RESUME, st.integers(0, 10**6), _PROBLEMS,
+    st.none() | _OBJECT, st.none() | _OBJECT, _RESUME, st.integers(0, 10**6), _VIOLATIONS,
 )  # fmt: skip
 _CANCELLED = st.builds(
     RequestCancelled, _NUMBER, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9), _KNOWN, _STANDING,
-    st.none() | st.text(max_size=5), _PROBLEMS,
+    st.none() | st.text(max_size=5), _VIOLATIONS,
 )  # fmt: skip
 _CLOSED = st.builds(
     ConnectionClosed, _NUMBER, _CONNECTION, _AT, _AT, st.text(max_size=5), st.none() | st.integers()
 )
 _TICK = st.builds(
     ProgressReceived, _NUMBER, _CONNECTION, _AT, _AT, _SIDE, st.just("a"), _KNOWN, _STANDING,
-    st.none() | _SMALL, st.none() | _SMALL, st.none() | st.text(max_size=6), _PROBLEMS,
+    st.none() | _SMALL, st.none() | _SMALL, st.none() | st.text(max_size=6), _VIOLATIONS,
 )  # fmt: skip
 _FACTS: st.SearchStrategy[Fact] = st.one_of(
     _MADE, _TICK, _TICK, _TICK, _ANSWERED, _CANCELLED, _CLOSED

@@ -131,7 +131,7 @@ def test_a_mark_keeps_its_first_words_and_frame(story: Story) -> None:
 def test_a_tick_of_wrong_type_counts_and_changes_no_number(story: Story) -> None:
     request = story.call()
     story.tick(request, 5, 10, "half")
-    story.tick(request, None, None, problems=('"progress" is "6", not a finite number',))
+    story.tick(request, None, None, violations=('"progress" is "6", not a finite number',))
     job = story.job(request)
     assert (job.progress, job.total, job.message, job.tick_count) == (5, 10, "half", 2)
     assert story.marks(request) == {"wrong-type": 1}
@@ -141,7 +141,7 @@ def test_a_tick_of_wrong_type_counts_and_changes_no_number(story: Story) -> None
 def test_a_tick_whose_message_cannot_be_read_still_shows_its_number(story: Story) -> None:
     request = story.call()
     story.tick(request, 5, 10, "half")
-    story.tick(request, 6, 10, None, problems=('"message" is 5, not a string',))
+    story.tick(request, 6, 10, None, violations=('"message" is 5, not a string',))
     assert (story.job(request).progress, story.job(request).message) == (6, "half")
 
 
@@ -226,7 +226,7 @@ def test_a_tick_of_wrong_type_ends_a_stall(story: Story) -> None:
     story.tick(request, 1)
     story.wait(11)
     assert story.job(request).state is JobState.STALLED
-    story.tick(request, None, problems=("wrong",))
+    story.tick(request, None, violations=("wrong",))
     assert story.job(request).state is JobState.RUNNING
 
 

@@ -58,7 +58,7 @@ def test_each_tick_that_breaks_a_rule_says_so_in_the_picture(story: Story) -> No
     story.tick(request, 3, 10)
     story.tick(request, 12, 10)
     story.tick(request, 6, 20)
-    story.tick(request, None, 20, problems=("progress is a string",))
+    story.tick(request, None, 20, violations=("progress is a string",))
     story.reply(request)
     story.now = 2
     story.tick(request, 7, 20)

@@ -71,8 +71,8 @@ def test_a_server_may_be_the_one_who_asks(story: Story) -> None:
 
 
 def test_a_token_in_use_is_marked_on_the_new_job(story: Story) -> None:
-    request = story.call("a", problems=(Finding(rules.TOKEN_IN_USE, ('"a"', 7)),))
-    other = story.call("b", problems=(Finding(rules.ID_IN_USE, ('"token"', 7)),))
+    request = story.call("a", violations=(Finding(rules.TOKEN_IN_USE, ('"a"', 7)),))
+    other = story.call("b", violations=(Finding(rules.ID_IN_USE, ('"token"', 7)),))
     assert story.marks(request) == {"token-in-use": 1}
     assert story.marks(other) == {"irregular-request": 1}
 
@@ -170,9 +170,9 @@ def test_a_result_makes_a_job_done(story: Story) -> None:
     assert (job.failure, job.rate, job.eta_s, job.fraction) == (None, None, None, 1.0)
 
 
-def test_problems_of_a_reply_are_marked(story: Story) -> None:
+def test_violations_of_a_reply_are_marked(story: Story) -> None:
     request = story.call()
-    story.reply(request, problems=("no jsonrpc member",))
+    story.reply(request, violations=("no jsonrpc member",))
     assert story.marks(request) == {"irregular-reply": 1}
     assert story.job(request).state is JobState.DONE
 

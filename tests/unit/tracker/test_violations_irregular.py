@@ -79,7 +79,7 @@ def test_each_tick_that_breaks_a_rule_is_marked_where_it_came(story: Story) -> N
 def test_a_tick_of_an_unknown_token_is_marked_and_one_of_a_wrong_type_says_both(
     story: Story,
 ) -> None:
-    fact = story.progress(None, None, problems=('"progress" is missing',))
+    fact = story.progress(None, None, violations=('"progress" is missing',))
     marked = texts_of(story.tell(fact).marked)
     assert marked == {
         fact.number: 'The progress token does not belong to any request; "progress" is missing'

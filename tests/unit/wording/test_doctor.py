@@ -33,7 +33,7 @@ def test_causes_come_first_each_with_what_to_try() -> None:
     assert words(CRASHED, "try")[0] == "A Python module is missing: httpx"
 
 
-def test_without_causes_the_problems_own_hint_is_there() -> None:
+def test_without_causes_the_errors_own_hint_is_there() -> None:
     report = dataclasses.replace(NOT_FOUND, causes=())
     assert words(report, "try") == ["Install it."]
 
@@ -112,7 +112,7 @@ def test_whatever_a_server_said_is_visible_and_bounded() -> None:
         stderr_tail=(hostile,) * 500,
         http=(HttpNote(hostile, 500, hostile, ((hostile, hostile),) * 100, hostile * 3),),
         ending=hostile,
-        problem=ErrorDetails(hostile, hostile, hostile, hostile),
+        error=ErrorDetails(hostile, hostile, hostile, hostile),
     )
     text = doctor_text(report, 0.0)
     assert "\u202e" not in text
@@ -129,9 +129,9 @@ def test_whatever_a_server_said_is_visible_and_bounded() -> None:
             {"state": ServerState.WAITING, "retry": Retry(2, 5, 14.0)},
             "Restarting in 4 s (2 of 5): The server exited while it was being connected",
         ),
-        ({"problem": None}, "The server exited with exit code 1"),
+        ({"error": None}, "The server exited with exit code 1"),
         (
-            {"state": ServerState.CONNECTED, "problem": None},
+            {"state": ServerState.CONNECTED, "error": None},
             "The server is connected, and no error is known.",
         ),
         (

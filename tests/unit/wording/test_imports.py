@@ -12,8 +12,8 @@ from mcp_progress_monitor.wording.imports import (
     STATUS_TEXTS,
     address_or_error,
     detail_lines,
+    error_lines,
     found_name,
-    problem_lines,
     required_inputs,
 )
 
@@ -46,10 +46,10 @@ def test_what_else_is_known_of_a_server_is_said() -> None:
 
 
 def test_a_server_of_which_nothing_can_be_made_says_why() -> None:
-    problem = ErrorDetails("command: Field required", "mcp.json, server 'x'")
-    unusable = ImportRow(None, ImportStatus.UNUSABLE, "x", (), problem)
-    assert detail_lines(unusable, {}) == [problem.as_text()]
-    assert (found_name(unusable), address_or_error(unusable)) == ("x", problem.what)
+    error = ErrorDetails("command: Field required", "mcp.json, server 'x'")
+    unusable = ImportRow(None, ImportStatus.UNUSABLE, "x", (), error)
+    assert detail_lines(unusable, {}) == [error.as_text()]
+    assert (found_name(unusable), address_or_error(unusable)) == ("x", error.what)
     assert STATUS_TEXTS[ImportStatus.UNUSABLE] == "cannot be used"
 
 
@@ -63,8 +63,8 @@ def test_what_several_servers_ask_for_is_asked_once() -> None:
     ]
 
 
-def test_problems_keep_their_lines_and_show_what_is_hidden() -> None:
-    words = problem_lines([ErrorDetails("bad\u202e", "f, line 2", detail="  x\n  ^")])
+def test_errors_keep_their_lines_and_show_what_is_hidden() -> None:
+    words = error_lines([ErrorDetails("bad\u202e", "f, line 2", detail="  x\n  ^")])
     assert words == "bad\\u202e (f, line 2)\n  x\n  ^"
 
 

@@ -41,9 +41,9 @@ def test_the_transport_of_a_server_by_url_is_said(transport: str, word: str) -> 
     assert "u:p" not in details(remote)
 
 
-def test_a_problem_is_said_in_words() -> None:
+def test_an_error_is_said_in_words() -> None:
     failed = server(
-        "a", state=ServerState.FAILED, problem=ErrorDetails("Not found", "npx", "Install it")
+        "a", state=ServerState.FAILED, error=ErrorDetails("Not found", "npx", "Install it")
     )
     assert about(failed) == "Failed: Not found"
     assert details(failed) == "a: Failed\nrun-a --fast\nNot found (npx)\nInstall it"
@@ -63,8 +63,8 @@ def test_a_restart_is_counted_down(retry: Retry, words: str) -> None:
 
 
 def test_what_is_waited_for_is_said_before_what_went_wrong() -> None:
-    problem = ErrorDetails("It ended")
-    waiting = server("a", state=ServerState.WAITING, retry=Retry(1, 5, 12.0), problem=problem)
+    error = ErrorDetails("It ended")
+    waiting = server("a", state=ServerState.WAITING, retry=Retry(1, 5, 12.0), error=error)
     assert about(waiting, now=10.0) == "Restarting in 2 s (1 of 5) · stdio"
     asked = server("a", state=ServerState.CONNECTING, sign_in=SignIn("a", "https://x"))
     assert about(asked) == "Sign-in needed · stdio"
@@ -91,8 +91,8 @@ def test_hostile_words_are_made_visible_in_every_state(state: ServerState) -> No
     assert "\x00" not in about(hostile)
 
 
-def test_a_problem_does_not_hide_ticks_for_unknown_tokens() -> None:
-    failed = server("a", state=ServerState.FAILED, problem=ErrorDetails("Not found"))
+def test_an_error_does_not_hide_ticks_for_unknown_tokens() -> None:
+    failed = server("a", state=ServerState.FAILED, error=ErrorDetails("Not found"))
     assert details(failed, 1).endswith("Not found\n1 tick for unknown tokens")
 
 

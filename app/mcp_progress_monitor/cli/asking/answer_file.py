@@ -78,13 +78,13 @@ def read_reply(members: Mapping[str, Any]) -> ScriptedReply:
 
 def check_kind(kind: Kind, reply: ScriptedReply) -> None:
     """`ValueError` with a message if `reply` can never answer a question of `kind`."""
-    from mcp_progress_monitor.sessions.questions.answers import problems_of
+    from mcp_progress_monitor.sessions.questions.answers import violations_of
 
     answer = reply.answer(kind)
     if answer is None:
         value = "" if reply.what != "accept" else f" {_brief(reply.value)}"
         raise ValueError(f"{reply.what}{value} cannot answer a {kind} question")
-    found = problems_of(_probe(kind), answer)
+    found = violations_of(_probe(kind), answer)
     if found:
         raise ValueError(f"{reply.what}: {'; '.join(found)}")
 

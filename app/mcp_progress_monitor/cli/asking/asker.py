@@ -221,15 +221,15 @@ class Asker:
         if self._answers is None or found is None:
             return False
         where = f"{self._answers.name}, {found.path}"
-        problem = self._give(question, found.answer)
-        if problem is None:
+        error = self._give(question, found.answer)
+        if error is None:
             self._report(question, found.answer, f"by {where}")
             return True
         if not self._is_open(question):
             return True
         what = "An answer from the file does not fit its question"
-        self._front.warn(ErrorDetails(what, where, detail=problem.detail or problem.what))
-        reasons = "; ".join((problem.detail or problem.what).splitlines())
+        self._front.warn(ErrorDetails(what, where, detail=error.detail or error.what))
+        reasons = "; ".join((error.detail or error.what).splitlines())
         self._pass_on(question, f"the answer in {where} does not fit: {reasons}")
         return True
 
@@ -295,10 +295,10 @@ class Asker:
             if answer is None:
                 dialogue.break_off("The server no longer needs an answer.")
                 return
-            problem = self._give(question, answer)
-            if problem is None:
+            error = self._give(question, answer)
+            if error is None:
                 return
-            dialogue.say(problem.as_text())
+            dialogue.say(error.as_text())
             earlier = answer.content if isinstance(answer, Accept) else {}
 
     async def _ask_once(

@@ -73,7 +73,7 @@ class PromptField(NamedTuple):
     def read(self, text: str) -> Any:
         """Parse and validate typed text; `ValueError` with a message if it is invalid."""
         value = self._typed(text)
-        found = self.check(value).problems
+        found = self.check(value).violations
         if found:
             raise ValueError("; ".join(found))
         return value

@@ -69,10 +69,10 @@ async def _fill(
             return
         if text in {"", _OMIT} and not field.is_required:
             return
-        problem = _read(field, text, content)
-        if not problem:
+        error = _read(field, text, content)
+        if not error:
             return
-        dialogue.say(problem, indent="    ")
+        dialogue.say(error, indent="    ")
 
 
 def _read(field: PromptField, text: str, content: JsonObject) -> str:
@@ -226,8 +226,8 @@ async def prompt(question: Question, dialogue: Dialogue, call: str, earlier: Jso
     """
     whose = f"{question.server}, for {call}," if call else question.server
     dialogue.begin(f"{whose} {kind_text(question.kind)}")
-    if question.problem:
-        dialogue.say(f"This question is invalid: {question.problem}")
+    if question.error:
+        dialogue.say(f"This question is invalid: {question.error}")
     match question.kind:
         case "form":
             return await fill_in(question, dialogue, earlier)

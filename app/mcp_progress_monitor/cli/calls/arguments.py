@@ -230,5 +230,5 @@ def _content(path: Path, option: str) -> str:
 
 
 def _refuse(what: str, where: str, example: str, detail: str = "") -> NoReturn:
-    problem = ErrorDetails(what, where, f"Example: {example}", detail)
-    raise CommandFailed(ExitCode.USAGE, problem)
+    error = ErrorDetails(what, where, f"Example: {example}", detail)
+    raise CommandFailed(ExitCode.USAGE, error)

@@ -98,10 +98,10 @@ async def _validate(
     """`CommandFailed` for arguments that violate the schema; warns if some cannot be checked."""
     found = await engine.calls.check_arguments(server.name, tool.name, arguments)
     where = f"tool {tool.name!r}"
-    if found.problems:
+    if found.violations:
         what = "The arguments violate the tool's schema"
-        problem = ErrorDetails(what, where, _advice(tool), "\n".join(found.problems))
-        raise CommandFailed(ExitCode.USAGE, problem)
+        error = ErrorDetails(what, where, _advice(tool), "\n".join(found.violations))
+        raise CommandFailed(ExitCode.USAGE, error)
     if found.unchecked:
         what = "The arguments could not be fully validated and are sent unchanged"
         front.warn(ErrorDetails(what, where, detail="\n".join(found.unchecked)))
@@ -124,12 +124,12 @@ def _unknown(server: ServerSnapshot, name: str) -> CommandFailed:
         hint = f"Its tools: {', '.join(names)}."
     else:
         hint = "It lists no tools."
-    problem = ErrorDetails(
+    error = ErrorDetails(
         f"The server does not list a tool {name!r}",
         f"server {server.title!r}",
         f"{hint}\nTo call it anyway, add --unlisted.",
     )
-    return CommandFailed(ExitCode.USAGE, problem)
+    return CommandFailed(ExitCode.USAGE, error)
 
 
 def _advice(tool: Tool) -> str:
@@ -231,11 +231,11 @@ def _bytes_of(raw: bytes, where: str) -> bytes:
                 parts.append(base64.b64decode(blob, validate=True))
             except ValueError as error:
                 what = "Cannot save the server's data: it is not valid base64"
-                problem = ErrorDetails(what, where, "To see it, use --json.", str(error))
-                raise CommandFailed(ExitCode.ANSWERED_ERROR, problem) from error
+                details = ErrorDetails(what, where, "To see it, use --json.", str(error))
+                raise CommandFailed(ExitCode.ANSWERED_ERROR, details) from error
     return b"".join(parts)
 
 
 def _refuse_file(path: Path, reason: str) -> NoReturn:
-    problem = ErrorDetails("Cannot save the data", str(path), detail=reason)
-    raise CommandFailed(ExitCode.UNWRITABLE, problem)
+    error = ErrorDetails("Cannot save the data", str(path), detail=reason)
+    raise CommandFailed(ExitCode.UNWRITABLE, error)

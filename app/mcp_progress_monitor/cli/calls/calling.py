@@ -110,8 +110,8 @@ def warn_of_log(server: ServerSnapshot, order: RequestOrder, front: Front) -> No
     if server.era is Era.HANDSHAKE and "logging" not in server.capabilities:
         what = "Log messages were not requested: the server does not declare logging"
         front.warn(ErrorDetails(what, server.name, "Log messages it sends anyway are shown."))
-    elif server.problem is not None:
-        front.warn(server.problem)
+    elif server.error is not None:
+        front.warn(server.error)
 
 
 class _Requests(OrderedCommand):
@@ -164,8 +164,8 @@ class _Requests(OrderedCommand):
             outcome = await engine.calls.make(call)
         except UserError as error:
             where = error.details.where or self._plan.where
-            problem = error.details._replace(where=where)
-            self._refusal = self._refusal or CommandFailed(ExitCode.USAGE, problem)
+            details = error.details._replace(where=where)
+            self._refusal = self._refusal or CommandFailed(ExitCode.USAGE, details)
             return
         self._front.show(outcome)
         self._codes[index] = code_of(outcome)

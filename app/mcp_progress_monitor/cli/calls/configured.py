@@ -34,8 +34,8 @@ def saved_servers(common: CommonOptions) -> Catalogue:
     """
     with failing(ExitCode.USAGE):
         catalogue = Catalogue(data_dir(common.data_dir) / FILE_NAME)
-    if catalogue.problem is not None:
-        raise CommandFailed(ExitCode.USAGE, catalogue.problem)
+    if catalogue.error is not None:
+        raise CommandFailed(ExitCode.USAGE, catalogue.error)
     return catalogue
 
 
@@ -54,10 +54,10 @@ def configured_servers(path: Path, name: str | None) -> list[ServerDefinition]:
     """The usable servers of a configuration, or the one called `name`; `UserError` without any."""
     config = read_file(path)
     if not config.found:
-        raise UserError(config.problems[0])
+        raise UserError(config.errors[0])
     if name is None:
-        for problem in config.problems:
-            _log.warning("left out: %s (%s)", problem.what, problem.where)
+        for error in config.errors:
+            _log.warning("left out: %s (%s)", error.what, error.where)
         usable = [found for found in config.found if not found.is_disabled and not found.asks]
         for found in config.found:
             if found not in usable:
@@ -80,7 +80,7 @@ def config_server(config: ConfigFile, name: str) -> FoundServer:
     if chosen is None:
         for unusable in config.unusable:
             if unusable.name == name:
-                raise UserError(unusable.problem)
+                raise UserError(unusable.error)
         names = [found.definition.name for found in config.found]
         what = f"The configuration has no server {name!r}"
         hint = f"{likely(name, names)}Its servers: {', '.join(names)}."

@@ -47,7 +47,7 @@ class Listing(NamedTuple):
 
     members: dict[str, Any]
     text: str
-    problems: tuple[ErrorDetails, ...] = ()
+    errors: tuple[ErrorDetails, ...] = ()
 
 
 def run_listing(
@@ -83,7 +83,7 @@ class _List(EngineCommand):
         server = await connected(engine, self._definition)
         with failing(ExitCode.ANSWERED_ERROR):
             listing = await self._offer(engine, server)
-        show_warnings(*listing.problems)
+        show_warnings(*listing.errors)
         text = document(server, listing.members) if self._in_json else listing.text
         self.output.text(text)
         return ExitCode.DONE
@@ -142,7 +142,7 @@ def list_prompts(invocation: Invocation, *, in_json: bool) -> int:
 
 
 async def _resources(engine: Engine, server: ServerSnapshot) -> Listing:
-    listed, problems = await _read(engine, server, "resources")
+    listed, errors = await _read(engine, server, "resources")
     try:
         templates, more = await _read(engine, server, "resourceTemplates")
     except UserError as error:  # many servers with resources do not support templates
@@ -152,14 +152,14 @@ async def _resources(engine: Engine, server: ServerSnapshot) -> Listing:
         "resources": [each.raw for each in listed],
         "resourceTemplates": [each.raw for each in templates],
     }
-    problems += more
-    return Listing(members, blocks(server, "resources", items, is_whole=not problems), problems)
+    errors += more
+    return Listing(members, blocks(server, "resources", items, is_whole=not errors), errors)
 
 
 async def _prompts(engine: Engine, server: ServerSnapshot) -> Listing:
-    listed, problems = await _read(engine, server, "prompts")
-    text = blocks(server, "prompts", map(_prompt_lines, listed), is_whole=not problems)
-    return Listing({"prompts": [each.raw for each in listed]}, text, problems)
+    listed, errors = await _read(engine, server, "prompts")
+    text = blocks(server, "prompts", map(_prompt_lines, listed), is_whole=not errors)
+    return Listing({"prompts": [each.raw for each in listed]}, text, errors)
 
 
 async def _read(
@@ -170,7 +170,7 @@ async def _read(
     if capability not in server.capabilities:
         return (), ()
     listed = await engine.servers.read_list(server.name, name)
-    return listed.items, () if listed.problem is None else (listed.problem,)
+    return listed.items, () if listed.error is None else (listed.error,)
 
 
 def _resource_lines(resource: Resource) -> Iterator[str]:
@@ -207,13 +207,13 @@ def list_tools(invocation: Invocation, *, in_json: bool) -> int:
 
 
 async def _offered(_engine: Engine, server: ServerSnapshot) -> Listing:
-    problems = () if server.problem is None else (server.problem,)
-    return Listing({"tools": [tool.raw for tool in server.tools]}, tools_listing(server), problems)
+    errors = () if server.error is None else (server.error,)
+    return Listing({"tools": [tool.raw for tool in server.tools]}, tools_listing(server), errors)
 
 
 def tools_listing(server: ServerSnapshot) -> str:
     """The tools as text that is safe to print: name, title, description, arguments."""
-    return blocks(server, "tools", map(_lines, server.tools), is_whole=server.problem is None)
+    return blocks(server, "tools", map(_lines, server.tools), is_whole=server.error is None)
 
 
 def _lines(tool: Tool) -> Iterator[str]:

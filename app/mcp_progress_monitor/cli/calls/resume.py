@@ -103,19 +103,19 @@ def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
 
 def _no_id(common: CommonOptions) -> CommandFailed:
     """The error for a command without IDs, with the list of saved jobs."""
-    saved, store_problem = read_saved(common)
+    saved, store_error = read_saved(common)
     if not saved.chains and not saved.tasks:
-        problem = ErrorDetails(
+        error = ErrorDetails(
             "No saved jobs to resume",
             hint="Calls save their resume tokens automatically.",
-            detail="" if store_problem is None else store_problem.as_text(),
+            detail="" if store_error is None else store_error.as_text(),
         )
     else:
         usable = saved.usable()[-1:]
         hint = f"Example: {resume_command(usable, common.data_dir)}" if usable else ""
         table = listing(saved, time.time()).rstrip()
-        problem = ErrorDetails("No job ID given", hint=hint, detail=table)
-    return CommandFailed(ExitCode.USAGE, problem)
+        error = ErrorDetails("No job ID given", hint=hint, detail=table)
+    return CommandFailed(ExitCode.USAGE, error)
 
 
 class _Resumer(OrderedCommand):
@@ -148,10 +148,10 @@ class _Resumer(OrderedCommand):
     async def work(self, engine: Engine) -> ExitCode:
         """Find the jobs, resume them at the same time, and wait for the last."""
         self._engine = engine
-        problem = engine.resumer.problem
-        if problem is not None and not engine.jobs.ids():
+        error = engine.resumer.error
+        if error is not None and not engine.jobs.ids():
             # Already reported; scripts still need the final event.
-            self._front.fail(CommandFailed(ExitCode.UNWRITABLE, problem))
+            self._front.fail(CommandFailed(ExitCode.UNWRITABLE, error))
             return ExitCode.UNWRITABLE
         engine.tasks.stop_automatic()
         self._ids.update(self._found(engine))
@@ -185,8 +185,8 @@ class _Resumer(OrderedCommand):
             known = _known(engine)
             hint = f"Saved jobs: {', '.join(known)}." if known else "No saved jobs."
             what = f"No saved job {' or '.join(unknown)}"
-            problem = ErrorDetails(what, hint=f"{hint} To list them: resume --list")
-            raise CommandFailed(ExitCode.USAGE, problem)
+            error = ErrorDetails(what, hint=f"{hint} To list them: resume --list")
+            raise CommandFailed(ExitCode.USAGE, error)
         return {job: id_ for id_, job in found.items() if job is not None}
 
     def _use_server(self, engine: Engine, definition: ServerDefinition) -> None:
@@ -194,12 +194,12 @@ class _Resumer(OrderedCommand):
         snapshots = map(engine.jobs.snapshot, self._ids)
         names = sorted({job.server for job in snapshots if job is not None})
         if len(names) > 1:
-            problem = ErrorDetails(
+            error = ErrorDetails(
                 "Cannot resume jobs of several servers with a single server",
                 ", ".join(names),
                 "Give the IDs of one server's jobs, or omit the options that name a server.",
             )
-            raise CommandFailed(ExitCode.USAGE, problem)
+            raise CommandFailed(ExitCode.USAGE, error)
         name = engine.servers.add(definition)
         for job in self._ids:
             engine.resumer.use_server(job, name)
@@ -220,15 +220,15 @@ class _Resumer(OrderedCommand):
             return await engine.tasks.pick_up(job)
         return await engine.resumer.resume(job, auto_resume=automatic(self._order))
 
-    def _decline(self, engine: Engine, job: JobId, problem: ErrorDetails) -> ExitCode:
+    def _decline(self, engine: Engine, job: JobId, error: ErrorDetails) -> ExitCode:
         """Report why a job cannot be resumed; an error of the store belongs to no single job."""
-        is_of_server = any(server.problem == problem for server in engine.servers.snapshots())
-        is_of_store = problem == engine.resumer.problem or PurePath(problem.where).name == FILE
+        is_of_server = any(server.error == error for server in engine.servers.snapshots())
+        is_of_store = error == engine.resumer.error or PurePath(error.where).name == FILE
         if is_of_store and not is_of_server:
-            self._front.decline(job, problem)
+            self._front.decline(job, error)
             return ExitCode.UNWRITABLE
-        where = ", ".join(filter(None, (problem.where, f"saved job {self._ids[job]}")))
-        self._front.decline(job, problem._replace(where=where))
+        where = ", ".join(filter(None, (error.where, f"saved job {self._ids[job]}")))
+        self._front.decline(job, error._replace(where=where))
         return ExitCode.NOT_CONNECTED if is_of_server else ExitCode.USAGE
 
 

@@ -53,10 +53,10 @@ def list_saved(common: CommonOptions, *, in_json: bool) -> ExitCode:
     `CommandFailed` if it cannot be read.
     """
     log_to_stderr(common.log_level)
-    saved, problem = read_saved(common)
-    show_warnings(problem)
+    saved, error = read_saved(common)
+    show_warnings(error)
     now = time.time()
-    print_out(document(saved, problem, now) if in_json else listing(saved, now) or _NONE)
+    print_out(document(saved, error, now) if in_json else listing(saved, now) or _NONE)
     return ExitCode.DONE
 
 
@@ -65,7 +65,7 @@ def read_saved(common: CommonOptions) -> tuple[SavedJobs, ErrorDetails | None]:
     with failing(ExitCode.USAGE):
         store = ResumeStore(data_dir(common.data_dir))
     with failing(ExitCode.UNWRITABLE):
-        return anyio.run(_saved, store), store.problem
+        return anyio.run(_saved, store), store.error
 
 
 async def _saved(store: ResumeStore) -> SavedJobs:
@@ -73,14 +73,14 @@ async def _saved(store: ResumeStore) -> SavedJobs:
     try:
         saved = SavedJobs(await store.chains(), await store.tasks.tasks())
         is_empty = not (saved.chains or saved.tasks)
-        if store.problem is not None and is_empty and not store.is_complete:
-            raise UserError(store.problem)
+        if store.error is not None and is_empty and not store.is_complete:
+            raise UserError(store.error)
         return saved
     finally:
         await store.close()
 
 
-def document(saved: SavedJobs, problem: ErrorDetails | None, now: float) -> str:
+def document(saved: SavedJobs, error: ErrorDetails | None, now: float) -> str:
     """All saved jobs as JSON. Fields may be added, never removed or renamed; unknown is null.
 
     Times are in ISO 8601, UTC; `age_s` is the time since the newest attempt stopped, or since the
@@ -89,7 +89,7 @@ def document(saved: SavedJobs, problem: ErrorDetails | None, now: float) -> str:
     content = {
         "jobs": [_entry(chain, now) for chain in saved.chains],
         "tasks": [_task_entry(task, now) for task in saved.tasks],
-        "problem": None if problem is None else problem._asdict(),
+        "problem": None if error is None else error._asdict(),
     }
     return f"{as_json(content, indent=2)}\n"
 

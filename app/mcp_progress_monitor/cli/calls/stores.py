@@ -24,7 +24,7 @@ class SavedStore(NamedTuple):
     """
 
     store: ResumeStore | None = None
-    problem: ErrorDetails | None = None
+    error: ErrorDetails | None = None
     restores: bool = False
 
 
@@ -38,7 +38,7 @@ def saved_jobs(common: CommonOptions, *, restores: bool = False) -> SavedStore:
     try:
         return SavedStore(ResumeStore(data_dir(common.data_dir)), restores=restores)
     except UserError as error:
-        return SavedStore(problem=error.details)
+        return SavedStore(error=error.details)
 
 
 class SessionRecording(NamedTuple):
@@ -48,7 +48,7 @@ class SessionRecording(NamedTuple):
     """
 
     recorder: Recorder
-    problem: ErrorDetails | None = None
+    error: ErrorDetails | None = None
     folder: Path | None = None
 
 

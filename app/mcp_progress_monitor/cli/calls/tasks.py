@@ -114,8 +114,8 @@ class _Follower(OrderedCommand):
                 outcome = await self._followed(engine, server, view)
         if view is None and outcome.failure is None:
             where = f"task {self._order.task!r}, {server.name}"
-            problem = ErrorDetails("The server's response does not contain a task", where)
-            raise CommandFailed(ExitCode.ANSWERED_ERROR, problem)
+            error = ErrorDetails("The server's response does not contain a task", where)
+            raise CommandFailed(ExitCode.ANSWERED_ERROR, error)
         self._front.show(outcome)
         return code_of(outcome)
 

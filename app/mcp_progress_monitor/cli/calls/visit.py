@@ -308,12 +308,12 @@ class Visit:
 
     def _warn(self, front: Front) -> None:
         """Warn once if resume tokens or the recording cannot be saved; the command continues."""
-        saved = (self._saved.problem, self._engine.resumer.problem)
-        recorded = (self._recorded.problem, self._recorded.recorder.problem)
-        for problem in (*saved, *recorded, self._rules.problem):
-            if problem is not None and problem not in self._reported:
-                self._reported.add(problem)
-                front.warn(problem)
+        saved = (self._saved.error, self._engine.resumer.error)
+        recorded = (self._recorded.error, self._recorded.recorder.error)
+        for error in (*saved, *recorded, self._rules.error):
+            if error is not None and error not in self._reported:
+                self._reported.add(error)
+                front.warn(error)
 
     async def _attend(self, interrupts: Interrupts, scope: anyio.CancelScope, front: Front) -> None:
         """Handle Ctrl+C: cancel running jobs and wait for them, or exit if there are none.

@@ -15,7 +15,7 @@ from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.results import text_of
 from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.cli.asking.asker import is_reported_rule
-from mcp_progress_monitor.cli.output.job_text import ReplyProblems
+from mcp_progress_monitor.cli.output.job_text import ReplyViolations
 from mcp_progress_monitor.cli.output.results import (
     as_json,
     exact_data,
@@ -177,7 +177,7 @@ def question_line(question: Question, job: JobId | None, seconds: str) -> str:
         question=as_json(question.id),
         key=as_json(question.key),
         kind=as_json(question.kind),
-        problem=as_json(question.problem or None),
+        problem=as_json(question.error or None),
     )
 
 
@@ -327,7 +327,7 @@ class JsonEvents:
         self._asked_at: dict[JobId, float] = {}
         self._frame_count = 0
         self._finding_count = 0
-        self._problems = ReplyProblems()
+        self._violations = ReplyViolations()
         self._tasks = TaskEvents(engine.jobs)
         self._asked: set[int] = set()
         self._settling: set[JobId] = set()
@@ -406,11 +406,11 @@ class JsonEvents:
         """Write why the command failed; `job` is null."""
         self._error(None, "local", failure.details.as_text())
 
-    def decline(self, job: JobId, problem: ErrorDetails) -> None:
-        self._error(job, "local", problem.as_text())
+    def decline(self, job: JobId, error: ErrorDetails) -> None:
+        self._error(job, "local", error.as_text())
 
-    def warn(self, problem: ErrorDetails) -> None:
-        self._errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
+    def warn(self, error: ErrorDetails) -> None:
+        self._errors.text(f"{visible(error.as_text(), keep_line_ends=True)}\n")
 
     def note(self, line: str) -> None:
         self._errors.text(f"{visible(line)}\n")
@@ -538,8 +538,8 @@ class JsonEvents:
             self._answered.add(job)
             self._open.discard(job)
         raw = chunk.raw(fact.number)
-        problems = self._problems.of(fact, self._engine.jobs.snapshot(job))
-        remarks = late | ({"problems": as_json(problems)} if problems else {})
+        violations = self._violations.of(fact, self._engine.jobs.snapshot(job))
+        remarks = late | ({"problems": as_json(violations)} if violations else {})
         if fact.error is not None:
             self._refused.add(job)
             self._open.discard(job)
@@ -566,7 +566,7 @@ class JsonEvents:
 
     def _output_checked(self, fact: OutputChecked, _chunk: _Chunk) -> str:
         job = as_json(self._engine.jobs.job_of(fact.request))
-        found = [(rules.OUTPUT.kind, "error", text) for text in fact.problems]
+        found = [(rules.OUTPUT.kind, "error", text) for text in fact.violations]
         found += [(rules.OUTPUT_UNCHECKED.kind, "info", text) for text in fact.unchecked]
         self._finding_count += len(found)
         source = as_json("2025-11-25, Server Features, Tools, Output Schema")

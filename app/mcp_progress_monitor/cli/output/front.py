@@ -34,10 +34,10 @@ class Front(Protocol):
     def fail(self, failure: CommandFailed) -> None:
         """Show why the command failed."""
 
-    def decline(self, job: JobId, problem: ErrorDetails) -> None:
+    def decline(self, job: JobId, error: ErrorDetails) -> None:
         """Show why one job cannot be resumed; others continue."""
 
-    def warn(self, problem: ErrorDetails) -> None:
+    def warn(self, error: ErrorDetails) -> None:
         """Show an error that does not stop the command."""
 
     def note(self, line: str) -> None:

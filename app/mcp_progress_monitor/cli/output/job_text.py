@@ -114,7 +114,7 @@ _OF_REPLIES: Final = (rules.TOKEN_ON_ERROR.kind, rules.SAME_TOKEN.kind, rules.SE
 """Violations in a reply that are known only from the whole job."""
 
 
-class ReplyProblems:
+class ReplyViolations:
     """Finds the violations in each reply."""
 
     def __init__(self) -> None:

@@ -90,8 +90,8 @@ class StandardOutput:
         """Raise `CommandFailed` if output was lost, other than by a closed pipe."""
         if self.failure is not None:
             reason = self.failure.strerror or str(self.failure)
-            problem = ErrorDetails("Cannot write to standard output", detail=reason)
-            raise CommandFailed(ExitCode.UNWRITABLE, problem) from self.failure
+            error = ErrorDetails("Cannot write to standard output", detail=reason)
+            raise CommandFailed(ExitCode.UNWRITABLE, error) from self.failure
 
     def _write(self, data: bytes) -> None:
         if self._descriptor is None:
@@ -136,11 +136,11 @@ def print_out(text: str) -> None:
     output.check()
 
 
-def show_warnings(*problems: ErrorDetails | None) -> None:
+def show_warnings(*errors: ErrorDetails | None) -> None:
     """Write errors that do not stop the command to standard error."""
-    errors = StandardOutput(sys.stderr)
-    for problem in filter(None, problems):
-        errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
+    stderr = StandardOutput(sys.stderr)
+    for error in filter(None, errors):
+        stderr.text(f"{visible(error.as_text(), keep_line_ends=True)}\n")
 
 
 def _descriptor(stream: TextIO | None) -> int | None:

@@ -291,19 +291,19 @@ class TextFront:
     def fail(self, failure: CommandFailed) -> None:
         """Print nothing: `main` reports errors of every command."""
 
-    def decline(self, job: JobId, problem: ErrorDetails) -> None:
-        if self._is_new(problem):
-            self._turns.do(partial(self._print_error_aside, problem.as_text()))
+    def decline(self, job: JobId, error: ErrorDetails) -> None:
+        if self._is_new(error):
+            self._turns.do(partial(self._print_error_aside, error.as_text()))
 
-    def warn(self, problem: ErrorDetails) -> None:
-        if self._is_new(problem):
-            for line in problem.as_text().splitlines():
+    def warn(self, error: ErrorDetails) -> None:
+        if self._is_new(error):
+            for line in error.as_text().splitlines():
                 self._turns.say(visible(line))
 
-    def _is_new(self, problem: ErrorDetails) -> bool:
+    def _is_new(self, error: ErrorDetails) -> bool:
         """Whether it was not printed yet: a full disk affects many jobs."""
-        is_new = problem not in self._reported
-        self._reported.add(problem)
+        is_new = error not in self._reported
+        self._reported.add(error)
         return is_new
 
     def note(self, line: str) -> None:
@@ -316,8 +316,8 @@ class TextFront:
     def report_answer(self, question: Question, action: str, text: str) -> None:
         asked = one_line(question.message or question.method, 400)
         self._turns.say(f"{one_line(question.server)} asks ({question.kind}): {asked}")
-        if question.problem:
-            self._turns.say(f"  invalid question: {one_line(question.problem, 2000)}")
+        if question.error:
+            self._turns.say(f"  invalid question: {one_line(question.error, 2000)}")
         self._turns.say(f"  {ANSWERED[action]}: {one_line(text, 2000)}")
 
     def report_sign_in(self, sign_in: SignIn) -> None:
@@ -375,7 +375,7 @@ class TextFront:
         """Warn about lines that are not messages, from servers that print to standard output."""
         self._unreadable_count += 1
         if self._unreadable_count <= _MOST_UNREADABLE:
-            what = one_line(fact.problem)
+            what = one_line(fact.violation)
             self._turns.say(f"The server wrote a line that is not a JSON-RPC message: {what}")
         if self._unreadable_count == _MOST_UNREADABLE:
             self._turns.say("Further lines of this kind are not shown.")

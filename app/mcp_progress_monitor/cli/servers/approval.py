@@ -93,14 +93,14 @@ def require_approval(
     trust = trust_of(common)
     if trust.is_trusted(definition):
         return
-    show_warnings(trust.problem)
+    show_warnings(trust.error)
     keyboard = terminal_of_user()
     earlier = earlier_of(trust, definition)
     if keyboard is None:
         hint = hint or f"To review and approve it: {trust_command(definition.name, common)}"
         shown = "\n".join(f"  {line}" for line in approval.lines(definition, earlier))
-        problem = approval.not_approved(definition.name, hint, source, shown)
-        raise CommandFailed(ExitCode.USAGE, problem)
+        error = approval.not_approved(definition.name, hint, source, shown)
+        raise CommandFailed(ExitCode.USAGE, error)
     if not ask_approval(definition, source, keyboard, earlier, note):
         raise CommandFailed(ExitCode.USAGE, approval.not_approved(definition.name, ""))
     approve(trust, definition)

@@ -88,7 +88,7 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
     known = candidate_keyring_secrets(config, catalogue, SystemKeyring())
     rows = preview(config, catalogue, known)
     print_out(_table(config, rows))
-    show_warnings(*config.problems)
+    show_warnings(*config.errors)
     if order.is_dry_run:
         return ExitCode.DONE
     wanted = _wanted(order, rows)
@@ -109,12 +109,12 @@ def _check_answers(order: ServersImport, config: ConfigFile) -> None:
     for id_, _ in order.answers:
         if id_ not in known:
             asks = f"Its inputs: {', '.join(known)}." if known else "It has no inputs."
-            problem = ErrorDetails(
+            error = ErrorDetails(
                 f"The file has no input {id_!r} (--input)",
                 str(config.path),
                 one_line(f"{likely(id_, known)}{asks}", _HINT),
             )
-            raise CommandFailed(ExitCode.USAGE, problem)
+            raise CommandFailed(ExitCode.USAGE, error)
 
 
 def _list_files() -> ExitCode:
@@ -145,7 +145,7 @@ def _table(config: ConfigFile, rows: list[ImportRow]) -> str:
 
 def _row(row: ImportRow) -> tuple[str, ...]:
     if row.found is None:
-        return row.name, row.standing.value, "", row.problem.what if row.problem else ""
+        return row.name, row.standing.value, "", row.error.what if row.error else ""
     definition = row.found.definition
     text = f"{row.standing.value}, disabled" if row.found.is_disabled else row.standing.value
     return definition.name, text, definition.transport, address(definition)
@@ -185,12 +185,12 @@ def _named(name: str, rows: list[ImportRow]) -> ImportRow:
     for row in rows:
         if row.found is not None and row.found.definition.name == name:
             return row
-        if row.found is None and row.name == name and row.problem is not None:
-            raise CommandFailed(ExitCode.USAGE, row.problem)
+        if row.found is None and row.name == name and row.error is not None:
+            raise CommandFailed(ExitCode.USAGE, row.error)
     names = [row.found.definition.name for row in rows if row.found is not None]
     hint = f"{likely(name, names)}Its servers: {', '.join(names)}."
-    problem = ErrorDetails(f"The file has no server {name!r}", hint=hint)
-    raise CommandFailed(ExitCode.USAGE, problem)
+    error = ErrorDetails(f"The file has no server {name!r}", hint=hint)
+    raise CommandFailed(ExitCode.USAGE, error)
 
 
 class _Importer:
@@ -243,11 +243,11 @@ class _Importer:
             self._errors.text(f"{visible(text)}\n")
         return kept
 
-    def _report_keyring(self, problem: ErrorDetails) -> None:
+    def _report_keyring(self, error: ErrorDetails) -> None:
         if not self._is_keyring_reported:
             self._is_keyring_reported = True
             text = "Secrets are not saved. To save them as plain text, use --with-secrets."
-            self._errors.text(f"{visible(problem.what)}. {text}\n")
+            self._errors.text(f"{visible(error.what)}. {text}\n")
 
     def _with_answers(self, rows: list[ImportRow], asks: list[Input]) -> list[ImportRow]:
         answers = dict(self._order.answers)

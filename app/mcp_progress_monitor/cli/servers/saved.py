@@ -94,11 +94,11 @@ def list_servers(common: CommonOptions, *, in_json: bool) -> ExitCode:
     catalogue = saved_servers(common)
     trust = trust_of(common)
     entries = [(entry, trust.is_trusted(entry.definition)) for entry in catalogue.entries()]
-    show_warnings(*catalogue.problems, trust.problem)
+    show_warnings(*catalogue.errors, trust.error)
     if in_json:
         content = {
             "servers": [document(entry, is_trusted=trusted) for entry, trusted in entries],
-            "problems": [problem._asdict() for problem in catalogue.problems],
+            "problems": [error._asdict() for error in catalogue.errors],
         }
         print_out(f"{as_json(content, indent=2)}\n")
     else:
@@ -228,7 +228,7 @@ def trust_server(common: CommonOptions, name: str, *, is_agreed: bool) -> ExitCo
         print_out(f"{visible(name)} is already approved:\n{_shown(definition)}")
         return ExitCode.DONE
     if not is_agreed:
-        show_warnings(trust.problem)
+        show_warnings(trust.error)
         _ask(definition, source, earlier_of(trust, definition))
     approve(trust, definition)
     print_out(f"Approved {visible(name)}:\n{_shown(definition)}")
@@ -246,13 +246,13 @@ def definition_of(common: CommonOptions, name: str) -> ServerDefinition:
 def _ask(definition: ServerDefinition, source: str, earlier: EarlierApproval | None) -> None:
     keyboard = terminal_of_user()
     if keyboard is None:
-        problem = ErrorDetails(
+        error = ErrorDetails(
             "Cannot ask for approval without a terminal; nothing was approved",
             f"server {definition.name!r}, {source}",
             "To approve it without being asked, add --yes.",
             _shown(definition, earlier).rstrip(),
         )
-        raise CommandFailed(ExitCode.USAGE, problem)
+        raise CommandFailed(ExitCode.USAGE, error)
     if not ask_approval(definition, source, keyboard, earlier):
         raise CommandFailed(
             ExitCode.USAGE, ErrorDetails("The server was not approved", definition.name)
@@ -270,8 +270,8 @@ def sign_out_server(common: CommonOptions, name: str) -> ExitCode:
 
     definition = definition_of(common, name)
     if not isinstance(definition, HttpDefinition):
-        problem = ErrorDetails("Only HTTP servers use sign-in", name)
-        raise CommandFailed(ExitCode.USAGE, problem)
+        error = ErrorDetails("Only HTTP servers use sign-in", name)
+        raise CommandFailed(ExitCode.USAGE, error)
     with failing(ExitCode.UNWRITABLE):
         was_signed_in = sign_out(definition, data_dir(common.data_dir))
     result = "Signed out of" if was_signed_in else "You were not signed in to"

@@ -103,7 +103,7 @@ def list_taps(common: CommonOptions, *, in_json: bool) -> ExitCode:
 def _found(order: TapsOrder) -> list[ClientServer]:
     client = None if order.client is None else client_of(order.client)
     found = find_servers(here())
-    show_warnings(*found.problems)
+    show_warnings(*found.errors)
     return [server for server in found.servers if client in {None, server.client}]
 
 
@@ -172,8 +172,8 @@ def _wanted(order: TapsOrder, servers: list[ClientServer]) -> list[ClientServer]
         if name not in there:
             title = "No client" if order.client is None else client_of(order.client).title
             hint = f"{likely(name, there)}Its servers: {', '.join(there) or 'none'}."
-            problem = ErrorDetails(f"{title} has no server {name!r}", hint=one_line(hint, 400))
-            raise CommandFailed(ExitCode.USAGE, problem)
+            error = ErrorDetails(f"{title} has no server {name!r}", hint=one_line(hint, 400))
+            raise CommandFailed(ExitCode.USAGE, error)
     return [server for server in servers if server.name in order.names]
 
 

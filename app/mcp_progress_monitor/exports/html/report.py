@@ -335,7 +335,7 @@ class HtmlReport:
                 text.line(server.title),
                 server.revision or "",
                 server.state.value,
-                "" if server.problem is None else text.line(server.problem.what),
+                "" if server.error is None else text.line(server.error.what),
             )
             for server in self._source.servers.snapshots()
         ]

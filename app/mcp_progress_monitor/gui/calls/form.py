@@ -273,11 +273,11 @@ class CallForm(QWidget):
     def send(self) -> None:
         """Request the call; if something is invalid, show it at its field instead."""
         options = self._read_options()
-        problems = self._problems_of_sets() if self._options.sets else self._form.check()
+        violations = self._violations_of_sets() if self._options.sets else self._form.check()
         if self._offer is None or options is None or not self._is_ready():
             return
-        if problems:
-            self._refuse(problems)
+        if violations:
+            self._refuse(violations)
         else:
             self._request(options)
 
@@ -492,11 +492,11 @@ class CallForm(QWidget):
             self._say(str(error))
             return None
 
-    def _refuse(self, problems: Sequence[SchemaViolation]) -> None:
-        first = problems[0]
+    def _refuse(self, violations: Sequence[SchemaViolation]) -> None:
+        first = violations[0]
         where = ".".join(str(step) for step in first.path)
         words = one_line(f"{where}: {first.message}" if where else first.message)
-        more = len(problems) - 1
+        more = len(violations) - 1
         if more:
             words = f"{words}; and {more} more"
         self._say(words)
@@ -533,12 +533,12 @@ class CallForm(QWidget):
             task_ttl_ms=options.task.ttl_ms,
         )
 
-    def _problems_of_sets(self) -> list[SchemaViolation]:
+    def _violations_of_sets(self) -> list[SchemaViolation]:
         """The errors in the first invalid set, as far as time allows."""
         watch = Stopwatch(_CHECK_S)
         schema = {} if self._offer is None else self._offer.schema
         for position, each in enumerate(self._options.sets, 1):
-            found = validate(schema, {**self._form.value(), **each}, watch).problems
+            found = validate(schema, {**self._form.value(), **each}, watch).violations
             if found:
                 return [SchemaViolation((), _of_set(position, one)) for one in found]
         return []
@@ -669,9 +669,9 @@ class CallForm(QWidget):
             order_tabs(self)
 
 
-def _of_set(position: int, problem: SchemaViolation) -> str:
-    where = ".".join(str(step) for step in problem.path)
-    return ": ".join(part for part in (f"set {number(position)}", where, problem.message) if part)
+def _of_set(position: int, violation: SchemaViolation) -> str:
+    where = ".".join(str(step) for step in violation.path)
+    return ": ".join(part for part in (f"set {number(position)}", where, violation.message) if part)
 
 
 def _is_connected(server: ServerSnapshot) -> bool:

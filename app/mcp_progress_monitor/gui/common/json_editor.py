@@ -45,14 +45,14 @@ class JsonEditor(QWidget):
         self._text.setAccessibleName(f"{self._name} as JSON")
         self._text.setToolTip(plain_tip(f"{self._name} as JSON, synchronized with the form"))
         self._text.setFont(monospaced(self.font()))
-        self._problem = plain_label(self)
-        self._problem.hide()
+        self._error = plain_label(self)
+        self._error.hide()
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(_TYPING_MS)
         self._typing.timeout.connect(self._on_typed)
         self._text.textChanged.connect(self._on_text_changed)
-        in_column((self._text, 1), self._problem, of=self, margins=0, spacing=GAP_S)
+        in_column((self._text, 1), self._error, of=self, margins=0, spacing=GAP_S)
 
     @property
     def mistake(self) -> str:
@@ -98,9 +98,9 @@ class JsonEditor(QWidget):
         return value
 
     def _show_mistake(self, mistake: str) -> None:
-        self._problem.setText(mistake)
-        self._problem.setVisible(bool(mistake))
-        set_text_colour(self._problem, self._appearance, Tone.BAD)
+        self._error.setText(mistake)
+        self._error.setVisible(bool(mistake))
+        set_text_colour(self._error, self._appearance, Tone.BAD)
         mark_invalid(self._text, self._appearance, is_wrong=bool(mistake))
         if mistake != self._mistake:
             self._mistake = mistake

@@ -44,7 +44,7 @@ from mcp_progress_monitor.gui.schema_form.schema import (
     properties_of,
 )
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
-from mcp_progress_monitor.json_schema import schema_problem
+from mcp_progress_monitor.json_schema import schema_error
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
 from mcp_progress_monitor.wording.content import PartKind
@@ -170,7 +170,7 @@ def has_form(question: Question) -> bool:
     schema = question.schema
     if schema is None or not isinstance(schema.get("properties"), dict):
         return False
-    return not schema_problem(schema)
+    return not schema_error(schema)
 
 
 def refused_at(line: str) -> SchemaViolation:
@@ -377,9 +377,9 @@ class SamplingBody(QuestionBody):
         reason.setCursorPosition(0)
         self.stop.setAccessibleName("Stop reason")
         self.stop.setToolTip("Set the stop reason (optional)")
-        self.problem = plain_label(self)
-        set_text_colour(self.problem, appearance, Tone.BAD)
-        self.problem.hide()
+        self.error = plain_label(self)
+        set_text_colour(self.error, appearance, Tone.BAD)
+        self.error.hide()
         self.editor = JsonEditor(appearance, self, name="Answer")
         self._pages = QStackedLayout(self)
         self._lay_out()
@@ -419,7 +419,7 @@ class SamplingBody(QuestionBody):
         grid.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         grid.setSpacing(GAP_S)
         grid.addWidget(self.words, 0, 0, 1, 4)
-        grid.addWidget(self.problem, 1, 0, 1, 4)
+        grid.addWidget(self.error, 1, 0, 1, 4)
         grid.addWidget(QLabel("Model", page), 2, 0)
         grid.addWidget(self.model, 2, 1)
         grid.addWidget(QLabel("Stop reason", page), 2, 2)
@@ -445,5 +445,5 @@ class SamplingBody(QuestionBody):
         self.stop.setCurrentText(stop if isinstance(stop, str) else "")
 
     def _show_note(self, text: str) -> None:
-        self.problem.setText(text)
-        self.problem.setVisible(bool(text))
+        self.error.setText(text)
+        self.error.setVisible(bool(text))

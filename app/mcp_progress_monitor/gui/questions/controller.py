@@ -59,7 +59,7 @@ class QuestionsController(QObject):
         try:
             self._engine.questions.answer(question, answer)
         except UserError as error:
-            self._window.question_panel.show_problem(question, error.details)
+            self._window.question_panel.show_error(question, error.details)
 
     @Slot(object)
     def show_job(self, job: JobId) -> None:

@@ -116,11 +116,11 @@ class QuestionView(QWidget):
             self.body.follow(question)
         self.about.setText(about)
 
-    def show_problem(self, problem: ErrorDetails) -> None:
+    def show_error(self, error: ErrorDetails) -> None:
         """Show why an answer was refused, at its fields if possible; it can be corrected."""
         self._set_waiting(is_waiting=False)
-        self.body.show_refusal(problem.detail)
-        text = "\n".join(part for part in (problem.what, problem.detail, problem.hint) if part)
+        self.body.show_refusal(error.detail)
+        text = "\n".join(part for part in (error.what, error.detail, error.hint) if part)
         self._show_note(text, Tone.BAD)
 
     def _button(self, text: str, slot: object) -> QPushButton:
@@ -154,9 +154,9 @@ class QuestionView(QWidget):
         column = in_column(
             self.head, self.about, of=page, margins=(GAP, GAP_S, GAP, GAP_S), spacing=GAP_S
         )
-        if self.question.problem:
+        if self.question.error:
             shown = formatting.visible(
-                formatting.elide(self.question.problem, 2_000), keep_line_ends=True
+                formatting.elide(self.question.error, 2_000), keep_line_ends=True
             )
             faults = plain_label(page, shown)
             set_text_colour(faults, self._appearance, Tone.WARNING)
@@ -305,10 +305,10 @@ class QuestionPanel(QWidget):
         found = self._questions.first_of(job)
         return found is not None and self.show_question(found.id)
 
-    def show_problem(self, question: int, problem: ErrorDetails) -> None:
+    def show_error(self, question: int, error: ErrorDetails) -> None:
         view = self.view(question)
         if view is not None:
-            view.show_problem(problem)
+            view.show_error(error)
 
     def focus(self) -> None:
         view = self.current()

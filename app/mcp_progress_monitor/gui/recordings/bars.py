@@ -229,13 +229,13 @@ _BANNER_ICON: Final = 16
 class RecordingBanner(QWidget):
     """Names the recording and shows its first error; the button shows all errors."""
 
-    problems_opened = Signal(object)  # `tuple[ErrorDetails, ...]`: the user wants to read them
+    errors_opened = Signal(object)  # `tuple[ErrorDetails, ...]`: the user wants to read them
 
     def __init__(self, path: Path, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._path = path
         self._appearance = appearance
-        self.problems: tuple[ErrorDetails, ...] = ()
+        self.errors: tuple[ErrorDetails, ...] = ()
         self._said = ""
         self._icon = QLabel(self)
         self._file = self._label("Recording")
@@ -245,7 +245,7 @@ class RecordingBanner(QWidget):
         self.details.setToolTip("Show the errors in this recording")
         self.details.clicked.connect(self._on_details_clicked)
         self._lay_out()
-        self.show_problems(())
+        self.show_errors(())
         self._recolour()
         appearance.changed.connect(self._recolour)
 
@@ -265,12 +265,12 @@ class RecordingBanner(QWidget):
         self._file.setToolTip(plain_tip(formatting.one_line(str(self._path), 1000)))
         self._elide()
 
-    def show_problems(self, problems: Sequence[ErrorDetails]) -> None:
+    def show_errors(self, errors: Sequence[ErrorDetails]) -> None:
         """Show errors; hidden without any."""
-        self.problems = tuple(problems)
+        self.errors = tuple(errors)
         for part in (self._warning, self._what, self.details):
-            part.setVisible(bool(problems))
-        more = len(problems) - 1
+            part.setVisible(bool(errors))
+        more = len(errors) - 1
         self.details.setText("Details" if more < 1 else f"Details ({more} more)")
         self._elide()
 
@@ -297,7 +297,7 @@ class RecordingBanner(QWidget):
 
     def _elide(self) -> None:
         _put(self._file, self._said, Qt.TextElideMode.ElideMiddle)
-        what = formatting.one_line(self.problems[0].what) if self.problems else ""
+        what = formatting.one_line(self.errors[0].what) if self.errors else ""
         _put(self._what, what, Qt.TextElideMode.ElideRight)
         self._what.setToolTip(plain_tip(what))
 
@@ -315,7 +315,7 @@ class RecordingBanner(QWidget):
 
     @Slot()
     def _on_details_clicked(self) -> None:
-        self.problems_opened.emit(self.problems)
+        self.errors_opened.emit(self.errors)
 
 
 def _put(label: QLabel, text: str, mode: Qt.TextElideMode) -> None:

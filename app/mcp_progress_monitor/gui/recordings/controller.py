@@ -157,10 +157,10 @@ class RecordingsController(QObject):
             self._dialog.activateWindow()
 
     async def _show_recordings(self) -> None:
-        settings, problem = await anyio.to_thread.run_sync(load_settings, self._data_dir)
+        settings, error = await anyio.to_thread.run_sync(load_settings, self._data_dir)
         entries = await anyio.to_thread.run_sync(self.folder.entries)
-        if problem is not None:
-            self._report(problem)
+        if error is not None:
+            self._report(error)
         if self._dialog is None:
             self._dialog = self._make_dialog(settings)
             open_dialog(self._dialog)
@@ -325,7 +325,7 @@ async def import_file(path: Path, form: ImportForm, target: Path, life: Lifetime
     """
     work, window = _Import(), _ImportWindow(path)
     window.cancel_requested.connect(work.stop)
-    problem: UserError | None = None
+    details: UserError | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(_show, window, work, life)
         try:
@@ -333,12 +333,12 @@ async def import_file(path: Path, form: ImportForm, target: Path, life: Lifetime
         except _StoppedError:
             work.stop()
         except UserError as error:
-            problem = error
+            details = error
         group.cancel_scope.cancel()
     window.hide()
     window.deleteLater()
-    if problem is not None:
-        raise problem
+    if details is not None:
+        raise details
     return not work.is_stopped
 
 

@@ -83,15 +83,15 @@ class ValueField(FormField):
         else:
             self._inner.set_initial_required()
 
-    def own_problems(self) -> list[SchemaViolation]:
-        return self._inner.own_problems()
+    def own_violations(self) -> list[SchemaViolation]:
+        return self._inner.own_violations()
 
     def set_name(self, name: str) -> None:
         self._name = name
         self._inner.set_name(name)
 
-    def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
-        self._inner.show_problems(problems)
+    def show_violations(self, violations: Sequence[SchemaViolation]) -> None:
+        self._inner.show_violations(violations)
 
     def _swap(self, field: FormField) -> None:
         self.column.replaceWidget(self._inner, field)
@@ -104,17 +104,17 @@ class ValueField(FormField):
         self._inner.show()
 
 
-def within(step: str | int, problems: Iterable[SchemaViolation]) -> list[SchemaViolation]:
+def within(step: str | int, violations: Iterable[SchemaViolation]) -> list[SchemaViolation]:
     return [
-        problem._replace(path=problem.path[1:])
-        for problem in problems
-        if problem.path and problem.path[0] == step
+        violation._replace(path=violation.path[1:])
+        for violation in violations
+        if violation.path and violation.path[0] == step
     ]
 
 
-def below(step: str | int, problems: Iterable[SchemaViolation]) -> list[SchemaViolation]:
+def below(step: str | int, violations: Iterable[SchemaViolation]) -> list[SchemaViolation]:
     """The violations at `step`, with paths from its parent."""
-    return [problem._replace(path=(step, *problem.path)) for problem in problems]
+    return [violation._replace(path=(step, *violation.path)) for violation in violations]
 
 
 _MOST_BEGUN: Final = 10
@@ -169,20 +169,20 @@ class ArrayField(FormField):
 
     set_initial_required = set_initial
 
-    def own_problems(self) -> list[SchemaViolation]:
+    def own_violations(self) -> list[SchemaViolation]:
         return [
-            problem
+            violation
             for row, field in enumerate(self._fields)
-            for problem in below(row, field.own_problems())
+            for violation in below(row, field.own_violations())
         ]
 
     def set_name(self, name: str) -> None:
         self._add.setAccessibleName(f"Add an item to {name}")
 
-    def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
+    def show_violations(self, violations: Sequence[SchemaViolation]) -> None:
         for row, field in enumerate(self._fields):
-            field.show_problems(within(row, problems))
-        super().show_problems(problems)
+            field.show_violations(within(row, violations))
+        super().show_violations(violations)
 
     def _append(self) -> ValueField:
         schema = self.context.schema
@@ -321,8 +321,8 @@ class VariantField(FormField):
         else:
             self.set_value(default)
 
-    def own_problems(self) -> list[SchemaViolation]:
-        return self._field.own_problems()
+    def own_violations(self) -> list[SchemaViolation]:
+        return self._field.own_violations()
 
     def controls(self) -> list[QWidget]:
         return [self._box]
@@ -331,10 +331,10 @@ class VariantField(FormField):
         self._box.setAccessibleName(f"Kind of {name}")
         self._field.set_name(name)
 
-    def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
+    def show_violations(self, violations: Sequence[SchemaViolation]) -> None:
         """Show violations of the choice itself here, all others at the field."""
-        super().show_problems(problems)
-        self._field.show_problems([problem for problem in problems if problem.path])
+        super().show_violations(violations)
+        self._field.show_violations([violation for violation in violations if violation.path])
 
     def _made(self, position: int) -> ValueField:
         context = self.context.below(resolved(self._variants[position], self.context.root))
@@ -367,7 +367,7 @@ class VariantField(FormField):
         exact = (
             position
             for position in of_kind
-            if not validate({**root, **self._variants[position]}, value, watch).problems
+            if not validate({**root, **self._variants[position]}, value, watch).violations
         )
         return next(exact, of_kind[0] if of_kind else 0)
 
@@ -434,14 +434,14 @@ class MemberRow(QWidget):
             self._field.set_value(UNSET)
         self._show_field()
 
-    def own_problems(self) -> list[SchemaViolation]:
+    def own_violations(self) -> list[SchemaViolation]:
         if self._field is None:
             return []
-        return below(self.name, self._field.own_problems())
+        return below(self.name, self._field.own_violations())
 
-    def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
+    def show_violations(self, violations: Sequence[SchemaViolation]) -> None:
         if self._field is not None:
-            self._field.show_problems(problems)
+            self._field.show_violations(violations)
 
     def _header(self) -> QHBoxLayout:
         schema = self._context.schema
@@ -571,26 +571,26 @@ class ObjectField(FormField):
 
     set_initial_required = set_initial
 
-    def own_problems(self) -> list[SchemaViolation]:
+    def own_violations(self) -> list[SchemaViolation]:
         self._make_all()
-        rows = [problem for row in self._rows.values() for problem in row.own_problems()]
+        rows = [violation for row in self._rows.values() for violation in row.own_violations()]
         others = self._others.value()
         if others is not UNSET and not isinstance(others, dict):
             rows.append(SchemaViolation((), "other members must be a JSON object"))
-        return [*rows, *self._others.own_problems()]
+        return [*rows, *self._others.own_violations()]
 
-    def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
+    def show_violations(self, violations: Sequence[SchemaViolation]) -> None:
         """Show each violation at its member; those of members without a field here."""
         for name, row in self._rows.items():
-            row.show_problems(within(name, problems))
-        self._others.show_problems(within("", problems))
+            row.show_violations(within(name, violations))
+        self._others.show_violations(within("", violations))
         known = {*self._named, ""}
         elsewhere = [
             SchemaViolation((), f"{one_line(str(each.path[0]), 60)}: {each.message}")
-            for each in problems
+            for each in violations
             if each.path and each.path[0] not in known
         ]
-        super().show_problems([*problems, *elsewhere])
+        super().show_violations([*violations, *elsewhere])
 
     def _make_member(self, name: str) -> None:
         context = self.context.below(resolved(self._properties[name], self.context.root))

@@ -148,7 +148,7 @@ class FormField(QWidget):
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(2)
-        self._problem: QLabel | None = None
+        self._violation: QLabel | None = None
         self._shown = ""
 
     def value(self) -> object:
@@ -167,7 +167,7 @@ class FormField(QWidget):
         """Show the default of a required member; without one it stays unset."""
         self.set_value(self.context.schema.get("default", UNSET))
 
-    def own_problems(self) -> list[SchemaViolation]:
+    def own_violations(self) -> list[SchemaViolation]:
         """Errors that prevent the value from being read, by path."""
         return []
 
@@ -179,19 +179,19 @@ class FormField(QWidget):
         for control in self.controls():
             control.setAccessibleName(name)
 
-    def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
+    def show_violations(self, violations: Sequence[SchemaViolation]) -> None:
         """Show the violations whose path ends here; containers pass on the others."""
-        text = "; ".join(dict.fromkeys(each.message for each in problems if not each.path))
+        text = "; ".join(dict.fromkeys(each.message for each in violations if not each.path))
         if text == self._shown:
             return
         self._shown = text
         appearance = self.context.appearance
-        if self._problem is None:  # at the bottom; most fields never need it
-            self._problem = plain_label(self)
-            self.column.addWidget(self._problem)
-        self._problem.setText(text)
-        self._problem.setVisible(bool(text))
-        set_text_colour(self._problem, appearance, Tone.BAD)
+        if self._violation is None:  # at the bottom; most fields never need it
+            self._violation = plain_label(self)
+            self.column.addWidget(self._violation)
+        self._violation.setText(text)
+        self._violation.setVisible(bool(text))
+        set_text_colour(self._violation, appearance, Tone.BAD)
         for control in self.controls():
             mark_invalid(control, appearance, is_wrong=bool(text))
 

@@ -214,12 +214,12 @@ class SchemaForm(QWidget):
         self._is_json_shown = is_shown
         self.editor.setVisible(is_shown or self._field is None)
 
-    def show_refused(self, problems: Sequence[SchemaViolation]) -> None:
+    def show_refused(self, violations: Sequence[SchemaViolation]) -> None:
         if self._field is None:
-            self._show_wrong(problems)
+            self._show_wrong(violations)
         else:
             with laid_out_once(self._field):
-                self._field.show_problems(problems)
+                self._field.show_violations(violations)
 
     def set_value(self, value: object) -> None:
         if self._field is None:
@@ -258,20 +258,20 @@ class SchemaForm(QWidget):
         found: Validation = validate(self._schema, self.value())
         self._show_unchecked(found.unchecked)
         if self._field is None:
-            self._show_wrong([each for each in found.problems if self._shows(each)])
-            return found.problems
-        problems = [*self._field.own_problems(), *found.problems]
+            self._show_wrong([each for each in found.violations if self._shows(each)])
+            return found.violations
+        violations = [*self._field.own_violations(), *found.violations]
         with laid_out_once(self._field):
-            self._field.show_problems([each for each in problems if self._shows(each)])
-        return problems
+            self._field.show_violations([each for each in violations if self._shows(each)])
+        return violations
 
-    def _shows(self, problem: SchemaViolation) -> bool:
-        return self._insists or not problem.is_missing
+    def _shows(self, violation: SchemaViolation) -> bool:
+        return self._insists or not violation.is_missing
 
-    def _show_wrong(self, problems: Sequence[SchemaViolation]) -> None:
+    def _show_wrong(self, violations: Sequence[SchemaViolation]) -> None:
         """Show violations that have no field."""
-        shown = [_placed(each) for each in problems[:_MOST_SHOWN]]
-        more = len(problems) - len(shown)
+        shown = [_placed(each) for each in violations[:_MOST_SHOWN]]
+        more = len(violations) - len(shown)
         if more:
             shown.append(f"and {number(more)} more")
         self._wrong.setText("\n".join(shown))
@@ -321,6 +321,6 @@ def _is_too_large(schema: Schema) -> bool:
     return is_beyond(schema, _LARGEST) or has_large_default(schema, _LARGEST_DEFAULT)
 
 
-def _placed(problem: SchemaViolation) -> str:
-    where = ".".join(str(step) for step in problem.path)
-    return one_line(f"{where}: {problem.message}" if where else problem.message)
+def _placed(violation: SchemaViolation) -> str:
+    where = ".".join(str(step) for step in violation.path)
+    return one_line(f"{where}: {violation.message}" if where else violation.message)

@@ -253,7 +253,7 @@ class JsonField(FormField):
         self._text.setPlainText("" if value is UNSET else write_json(value))
         self._text.blockSignals(False)
 
-    def own_problems(self) -> list[SchemaViolation]:
+    def own_violations(self) -> list[SchemaViolation]:
         _, reason = self._parsed()
         return [SchemaViolation((), reason)] if reason else []
 

@@ -334,18 +334,18 @@ class SchemaViolation(NamedTuple):
 class Validation(NamedTuple):
     """The violations of a value, and what could not be checked."""
 
-    problems: list[SchemaViolation]
+    violations: list[SchemaViolation]
     unchecked: tuple[str, ...]
 
 
 def validate(schema: Schema, value: object, watch: Stopwatch | None = None) -> Validation:
     """Check `value` against `schema`: at most `_MOST` violations, within the time of `watch`."""
     errors, unchecked = find_errors(schema, value, _MOST, watch)
-    problems = {problem for error in errors for problem in _problems(error)}
-    return Validation(sorted(problems, key=_place), unchecked)
+    violations = {violation for error in errors for violation in _violations(error)}
+    return Validation(sorted(violations, key=_place), unchecked)
 
 
-def _problems(error: ValidationError) -> Iterator[SchemaViolation]:
+def _violations(error: ValidationError) -> Iterator[SchemaViolation]:
     path: Path = tuple(error.absolute_path)
     if error.validator == "required" and isinstance(error.instance, dict):
         for name in error.validator_value:
@@ -354,8 +354,8 @@ def _problems(error: ValidationError) -> Iterator[SchemaViolation]:
         yield SchemaViolation(path, one_line(str(error.message), _TEXT_LIMIT))
 
 
-def _place(problem: SchemaViolation) -> tuple[list[str], str]:
-    return [str(step) for step in problem.path], problem.message
+def _place(violation: SchemaViolation) -> tuple[list[str], str]:
+    return [str(step) for step in violation.path], violation.message
 
 
 def range_text(schema: Schema) -> str:

@@ -193,7 +193,7 @@ class SavedServerDialog(QDialog):
 
     def __init__(
         self,
-        problem: ErrorDetails,
+        error: ErrorDetails,
         saved: ServerDefinition,
         now: ServerDefinition | None = None,
         parent: QWidget | None = None,
@@ -214,7 +214,7 @@ class SavedServerDialog(QDialog):
         cancel.setDefault(True)
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
-        self._lay_out(problem)
+        self._lay_out(error)
         fit_to_screen(self, QSize(720, 300))
         cancel.setFocus()
 
@@ -243,8 +243,8 @@ class SavedServerDialog(QDialog):
         if now is not None and differs_in_values(self._saved, now):
             yield "Variable values differ"
 
-    def _lay_out(self, problem: ErrorDetails) -> None:
-        head = self._label(problem.what, problem.where)
+    def _lay_out(self, error: ErrorDetails) -> None:
+        head = self._label(error.what, error.where)
         head.setFont(emphasised(self.font()))
         in_column(
             head,

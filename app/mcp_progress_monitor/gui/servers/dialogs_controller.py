@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Slot
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.layout import open_dialog
-from mcp_progress_monitor.gui.servers.import_controller import keyring_problem
+from mcp_progress_monitor.gui.servers.import_controller import keyring_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,9 +175,9 @@ class ServerDialogs(QObject):
         self._tasks.start("look for a keyring", self._look_for_keyring, editor)
 
     async def _look_for_keyring(self, editor: ServerEditor) -> None:
-        problem = await keyring_problem()
-        if problem is not None and editor in self._editors:
-            editor.set_keyring(problem)
+        error = await keyring_error()
+        if error is not None and editor in self._editors:
+            editor.set_keyring(error)
 
     @Slot(object)
     def _on_edit_saved(self, edited: EditedServer) -> None:
@@ -187,10 +187,10 @@ class ServerDialogs(QObject):
                 return
 
     @Slot(object, object)
-    def _on_edit_refused(self, edited: EditedServer, problem: ErrorDetails) -> None:
+    def _on_edit_refused(self, edited: EditedServer, error: ErrorDetails) -> None:
         for editor in self._editors:
             if editor.handed_over is edited:
-                editor.show_refusal(problem)
+                editor.show_refusal(error)
                 return
 
     @Slot()

@@ -47,7 +47,7 @@ class DoctorController(QObject):
         self._timer.timeout.connect(self.refresh)
         window.servers.doctor_requested.connect(self.open)
         window.notices.set_doctor(self._can_help)
-        window.notices.doctor_requested.connect(self._on_problem_chosen)
+        window.notices.doctor_requested.connect(self._on_doctor_requested)
         feed.servers_changed.connect(self._on_servers_changed)
 
     @Slot(str)
@@ -89,19 +89,19 @@ class DoctorController(QObject):
         pane.show_report(report, self._now())
         return True
 
-    def _server_of(self, problem: ErrorDetails) -> str | None:
-        """The server that currently has this problem."""
+    def _server_of(self, error: ErrorDetails) -> str | None:
+        """The server that currently has this error."""
         for server in self._servers.snapshots():
-            if server.problem == problem:
+            if server.error == error:
                 return server.name
         return None
 
-    def _can_help(self, problem: ErrorDetails) -> bool:
-        return self._server_of(problem) is not None
+    def _can_help(self, error: ErrorDetails) -> bool:
+        return self._server_of(error) is not None
 
     @Slot(object)
-    def _on_problem_chosen(self, problem: ErrorDetails) -> None:
-        server = self._server_of(problem)
+    def _on_doctor_requested(self, error: ErrorDetails) -> None:
+        server = self._server_of(error)
         if server is not None:
             self.open(server)
 

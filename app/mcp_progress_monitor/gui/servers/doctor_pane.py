@@ -187,7 +187,7 @@ class DoctorPane(QWidget):
 
     def _show_icon(self) -> None:
         report = self._report
-        is_wrong = report is not None and (report.problem is not None or report.health is not None)
+        is_wrong = report is not None and (report.error is not None or report.health is not None)
         side = round(self.fontMetrics().height() * 1.6)
         tone = Tone.BAD if is_wrong else Tone.ACCENT
         ratio = self.devicePixelRatioF()

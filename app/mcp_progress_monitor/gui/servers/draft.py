@@ -159,7 +159,7 @@ def readable_secrets(values: Iterable[EnteredValue]) -> list[str]:
     ]
 
 
-def problem_of(value: EnteredValue, *, has_keyring: bool) -> str:
+def error_of(value: EnteredValue, *, has_keyring: bool) -> str:
     """The error of one row; empty if it is valid."""
     if not value.name:
         return "Enter a name, or remove the row."
@@ -250,7 +250,7 @@ class DraftResult(NamedTuple):
     """
 
     definition: ServerDefinition | None
-    problems: dict[str, str]
+    errors: dict[str, str]
     secrets: dict[str, str]
 
 
@@ -325,7 +325,7 @@ class _Reader:
         self._draft = draft
         self._base = base
         self._has_keyring = has_keyring
-        self._problems: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
         self._secrets: dict[str, str] = {}
 
     def read(self, names: Collection[str]) -> DraftResult:
@@ -333,7 +333,7 @@ class _Reader:
         is_url = draft.kind is ServerKind.URL
         name = draft.name.strip() or usual_name(draft.command, draft.url, is_url=is_url)
         if name in names:
-            self._problems["name"] = "Another server has this name."
+            self._errors["name"] = "Another server has this name."
         fields = {
             "name": name,
             **self._common(),
@@ -341,16 +341,16 @@ class _Reader:
         }
         definition = self._made(fields)
         if not name:
-            self._problems.pop("name", None)
-            if ("url" if is_url else "command") not in self._problems:  # it provides the default
-                self._problems["name"] = "Enter a name."
-        return DraftResult(None if self._problems else definition, self._problems, self._secrets)
+            self._errors.pop("name", None)
+            if ("url" if is_url else "command") not in self._errors:  # it provides the default
+                self._errors["name"] = "Enter a name."
+        return DraftResult(None if self._errors else definition, self._errors, self._secrets)
 
     def _common(self) -> dict[str, Any]:
         draft, base = self._draft, self._base
         restart = base.restart.model_dump() if base is not None else {}
         if draft.first_delay_s > draft.longest_delay_s:
-            self._problems["longest_delay"] = "Enter at least the first delay."
+            self._errors["longest_delay"] = "Enter at least the first delay."
         watch: dict[str, Any] = {"is_on": draft.watches, "paths": draft.watch_paths}
         if draft.patterns:
             watch["patterns"] = draft.patterns
@@ -374,7 +374,7 @@ class _Reader:
         draft = self._draft
         folder = draft.folder.strip()
         if folder and (refusal := _no_folder(folder)):
-            self._problems["folder"] = refusal
+            self._errors["folder"] = refusal
         words = self._command()
         return {
             "transport": "stdio",
@@ -393,13 +393,13 @@ class _Reader:
         try:
             return split_command(line)
         except JsonInputError as error:
-            self._problems["command"] = str(error)
+            self._errors["command"] = str(error)
             return ["?"]
 
     def _of_url(self, name: str) -> dict[str, Any]:
         draft = self._draft
         if not draft.url.strip():
-            self._problems["url"] = "Enter the URL of the server's MCP endpoint."
+            self._errors["url"] = "Enter the URL of the server's MCP endpoint."
         fields: dict[str, Any] = {
             "transport": "sse" if draft.is_legacy_sse else "http",
             "url": draft.url.strip(),
@@ -408,9 +408,9 @@ class _Reader:
         }
         secret = for_keyring(name, draft.client_secret)
         if draft.signs_in and (secret.value or secret.secret):
-            wrong = problem_of(secret, has_keyring=self._has_keyring)
+            wrong = error_of(secret, has_keyring=self._has_keyring)
             if wrong:
-                self._problems["client_secret"] = wrong
+                self._errors["client_secret"] = wrong
             self._secrets |= secrets_of([secret])
         client = {
             "client_id": draft.client_id.strip() or None,
@@ -422,11 +422,11 @@ class _Reader:
     def _values(self, field: str, server: str, rows: tuple[EnteredValue, ...]) -> dict[str, str]:
         named = [for_keyring(server, row) for row in rows]
         for row, value in enumerate(rows):
-            wrong = problem_of(value, has_keyring=self._has_keyring)
+            wrong = error_of(value, has_keyring=self._has_keyring)
             if wrong:
-                self._problems[f"{field}.{row}"] = wrong
+                self._errors[f"{field}.{row}"] = wrong
         for row in doubled(rows, ignores_case=field == "headers"):
-            self._problems[f"{field}.{row}"] = "This name is already used above."
+            self._errors[f"{field}.{row}"] = "This name is already used above."
         self._secrets |= secrets_of(named)
         return {value.name: value.written for value in named if value.name}
 
@@ -435,7 +435,7 @@ class _Reader:
         try:
             limit = read_limit(line)
         except JsonInputError as error:
-            self._problems[field] = str(error)
+            self._errors[field] = str(error)
             return None
         return None if isinstance(limit, UsualLimit) else limit or 0.0
 
@@ -444,7 +444,7 @@ class _Reader:
             return made_definition(fields)
         except InvalidValueError as error:
             for place, text in error.errors:
-                self._problems.setdefault(self._field(place), f"{text[:1].upper()}{text[1:]}")
+                self._errors.setdefault(self._field(place), f"{text[:1].upper()}{text[1:]}")
             return None
 
     def _field(self, place: tuple[str, ...]) -> str:

@@ -187,9 +187,9 @@ class ServerEditor(QDialog):
         base = self._entry.definition if self._entry is not None else None
         return read_draft(self.draft(), base, self._names, has_keyring=self._has_keyring)
 
-    def set_keyring(self, problem: ErrorDetails | None) -> None:
-        self._has_keyring = problem is None
-        self.server.set_keyring_problem("" if problem is None else problem.as_text())
+    def set_keyring(self, error: ErrorDetails | None) -> None:
+        self._has_keyring = error is None
+        self.server.set_keyring_error("" if error is None else error.as_text())
         self._timer.start()  # an unrelated saving error stays visible
 
     @Slot()
@@ -197,10 +197,10 @@ class ServerEditor(QDialog):
         """Close: the entry was saved."""
         super().accept()
 
-    def show_refusal(self, problem: ErrorDetails) -> None:
+    def show_refusal(self, error: ErrorDetails) -> None:
         """Show why saving failed; the input is kept."""
         self._is_saving = False
-        self._refusal = problem.as_text()
+        self._refusal = error.as_text()
         self._show_note(self._refusal, Tone.BAD)
         self._enable()
 
@@ -235,7 +235,7 @@ class ServerEditor(QDialog):
         self._timer.stop()
         reading = self._show_reading()
         if reading.definition is None:
-            self._lead_to_problem(reading)
+            self._focus_first_error(reading)
             return
         self._is_saving = True
         self._enable()
@@ -251,12 +251,12 @@ class ServerEditor(QDialog):
     def _show_reading(self) -> DraftResult:
         """Show what would run; errors only after the first attempt to save."""
         reading = self.reading()
-        problems = reading.problems if self._has_tried else {}
+        errors = reading.errors if self._has_tried else {}
         for page in (self.server, self.connection, self.restart):
-            page.show_problems(problems)
-        self._mark_tabs(problems)
-        if self._has_tried and reading.problems:
-            count = len(reading.problems)
+            page.show_errors(errors)
+        self._mark_tabs(errors)
+        if self._has_tried and reading.errors:
+            count = len(reading.errors)
             text = "1 field needs fixing" if count == 1 else ""
             self._show_note(text or f"{count} fields need fixing", Tone.BAD)
         else:
@@ -267,7 +267,7 @@ class ServerEditor(QDialog):
     def _show_preview(self, reading: DraftResult) -> None:
         if reading.definition is None:
             words = "What will run or be contacted is shown here once the fields are valid."
-            first = next(iter(reading.problems.values()), "")
+            first = next(iter(reading.errors.values()), "")
             lines = [words, visible(first)] if self._has_tried else [words]
         else:
             table = self.server.variables
@@ -278,16 +278,16 @@ class ServerEditor(QDialog):
         if text != self.preview.toPlainText():
             self.preview.setPlainText(text)
 
-    def _mark_tabs(self, problems: dict[str, str]) -> None:
+    def _mark_tabs(self, errors: dict[str, str]) -> None:
         for place, page in enumerate((self.server, self.connection, self.restart)):
-            fields = {name.partition(".")[0] for name in problems}
+            fields = {name.partition(".")[0] for name in errors}
             is_wrong = bool(fields & page.fields.keys())
             icon = self._appearance.icon("warning", Tone.BAD)
             self.tabs.setTabIcon(place, icon if is_wrong else QIcon())
 
-    def _lead_to_problem(self, reading: DraftResult) -> None:
+    def _focus_first_error(self, reading: DraftResult) -> None:
         for page in (self.server, self.connection, self.restart):
-            first = page.show_problems(reading.problems)
+            first = page.show_errors(reading.errors)
             if first is not None:
                 self.tabs.setCurrentWidget(page)
                 first.setFocus()

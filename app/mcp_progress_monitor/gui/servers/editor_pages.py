@@ -62,26 +62,26 @@ class FieldBox(QWidget):
         super().__init__(parent)
         self.control = control
         self._appearance = appearance
-        self._problem = plain_label(self)
-        self._problem.hide()
+        self._error = plain_label(self)
+        self._error.hide()
         column = in_column(control, of=self, margins=0, spacing=2)
         if hint:
             about = plain_label(self, hint)
             set_text_colour(about, appearance, Tone.MUTED)
             column.addWidget(about)
-        column.addWidget(self._problem)
+        column.addWidget(self._error)
         self.setFocusProxy(control)
 
     @property
-    def problem(self) -> str:
+    def error(self) -> str:
         """The shown error."""
-        return self._problem.text()
+        return self._error.text()
 
-    def show_problem(self, text: str) -> None:
+    def show_error(self, text: str) -> None:
         """Show an error, also to screen readers; empty removes it."""
-        self._problem.setText(visible(text, keep_line_ends=True))
-        self._problem.setVisible(bool(text))
-        set_text_colour(self._problem, self._appearance, Tone.BAD)
+        self._error.setText(visible(text, keep_line_ends=True))
+        self._error.setVisible(bool(text))
+        set_text_colour(self._error, self._appearance, Tone.BAD)
         mark_invalid(self.control, self._appearance, is_wrong=bool(text))
         self.control.setAccessibleDescription(text)
 
@@ -126,12 +126,12 @@ class EditorPage(QScrollArea):
         self.fields[name] = box
         return box
 
-    def show_problems(self, problems: Mapping[str, str]) -> QWidget | None:
+    def show_errors(self, errors: Mapping[str, str]) -> QWidget | None:
         """Show each error at its field; returns the first control with one."""
         first = None
         for name, box in self.fields.items():
-            text = problems.get(name, "")
-            box.show_problem(text)
+            text = errors.get(name, "")
+            box.show_error(text)
             if text and first is None:
                 first = box.control
         return first
@@ -166,8 +166,8 @@ class ValueRow(QWidget):
         self.remove = QToolButton(self, autoRaise=True)
         self.remove.setIcon(appearance.icon("remove"))
         self.remove.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._problem = plain_label(self)
-        self._problem.hide()
+        self._error = plain_label(self)
+        self._error.hide()
         self._lay_out()
         self.name.setVisible(is_named)
         self.remove.setVisible(is_named)
@@ -178,9 +178,9 @@ class ValueRow(QWidget):
         self._show_kind()
 
     @property
-    def problem(self) -> str:
+    def error(self) -> str:
         """The shown error."""
-        return self._problem.text()
+        return self._error.text()
 
     def entered(self) -> EnteredValue:
         """The row's content."""
@@ -197,11 +197,11 @@ class ValueRow(QWidget):
         mode = QLineEdit.EchoMode
         self.value.setEchoMode(mode.Normal if is_plain else mode.Password)
 
-    def show_problem(self, text: str) -> None:
+    def show_error(self, text: str) -> None:
         """Show the row's error."""
-        self._problem.setText(text)
-        self._problem.setVisible(bool(text))
-        set_text_colour(self._problem, self._appearance, Tone.BAD)
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+        set_text_colour(self._error, self._appearance, Tone.BAD)
         wrong = self.value if self.name.text().strip() else self.name
         for line in (self.name, self.value):
             mark_invalid(line, self._appearance, is_wrong=bool(text) and line is wrong)
@@ -217,7 +217,7 @@ class ValueRow(QWidget):
         row = in_row(
             (self.name, 3), self.kind, self._scheme, (self.value, 4), self.remove, spacing=GAP_S
         )
-        in_column(row, self._problem, of=self, margins=0, spacing=2)
+        in_column(row, self._error, of=self, margins=0, spacing=2)
 
     def _kind(self) -> ValueKind:
         return _KINDS[self.kind.currentIndex()]
@@ -256,7 +256,7 @@ class ValueTable(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._rows: list[ValueRow] = []
-        self._keyring_problem = ""
+        self._keyring_error = ""
         self.add_button = QPushButton(add_words, self)
         self.bearer_button = QPushButton("&Bearer token", self)
         self.bearer_button.setToolTip("Add the header Authorization: Bearer …")
@@ -296,17 +296,17 @@ class ValueTable(QWidget):
         self._on_changed()
         return row
 
-    def set_keyring_problem(self, text: str) -> None:
+    def set_keyring_error(self, text: str) -> None:
         """Set why there is no keyring, shown once a row needs one; empty if there is one."""
-        self._keyring_problem = text
+        self._keyring_error = text
         self._show_note()
 
-    def show_problems(self, field: str, problems: Mapping[str, str]) -> QWidget | None:
+    def show_errors(self, field: str, errors: Mapping[str, str]) -> QWidget | None:
         """Show each error in its row; returns the first line with one."""
         first = None
         for number, row in enumerate(self._rows):
-            text = problems.get(f"{field}.{number}", "")
-            row.show_problem(text)
+            text = errors.get(f"{field}.{number}", "")
+            row.show_error(text)
             if text and first is None:
                 first = row.value if row.name.text().strip() else row.name
         return first
@@ -326,8 +326,8 @@ class ValueTable(QWidget):
     def _show_note(self) -> None:
         values = self.entered()
         notes = []
-        if self._keyring_problem and any(v.kind is ValueKind.KEYRING for v in values):
-            notes.append(self._keyring_problem)
+        if self._keyring_error and any(v.kind is ValueKind.KEYRING for v in values):
+            notes.append(self._keyring_error)
         secrets = readable_secrets(values)
         if secrets:
             names = one_line(", ".join(secrets), 120)
@@ -445,18 +445,18 @@ class ServerPage(EditorPage):
         self.at_start.setChecked(draft.connects_at_start)
         self._on_changed()
 
-    def show_problems(self, problems: Mapping[str, str]) -> QWidget | None:
+    def show_errors(self, errors: Mapping[str, str]) -> QWidget | None:
         """Show each error at its field, and those of rows within them."""
-        first = super().show_problems(problems)
+        first = super().show_errors(errors)
         for field, table in (("variables", self.variables), ("headers", self.headers)):
-            within = table.show_problems(field, problems)
+            within = table.show_errors(field, errors)
             first = first or within
         return first
 
-    def set_keyring_problem(self, text: str) -> None:
+    def set_keyring_error(self, text: str) -> None:
         """Set why there is no keyring, shown where one is needed."""
-        self.variables.set_keyring_problem(text)
-        self.headers.set_keyring_problem(text)
+        self.variables.set_keyring_error(text)
+        self.headers.set_keyring_error(text)
 
     def _add_fields(self) -> None:
         kinds = QWidget(self)

@@ -105,9 +105,9 @@ class ImportController(QObject):
             self._import.set_files(found)
 
     async def _look_for_keyring(self, dialog: ImportDialog) -> None:
-        problem = await keyring_problem()
-        if problem is not None and self._import is dialog:
-            dialog.set_keyring(problem)
+        error = await keyring_error()
+        if error is not None and self._import is dialog:
+            dialog.set_keyring(error)
 
     @Slot(object)
     def _on_file_chosen(self, path: Path) -> None:
@@ -131,7 +131,7 @@ class ImportController(QObject):
         known = await _in_thread(candidate_keyring_secrets, config, saved.catalogue, keyring)
         rows = preview(config, saved.catalogue, known)
         if self._import is not None:
-            self._import.show_rows(path, rows, config.problems, saved.entries)
+            self._import.show_rows(path, rows, config.errors, saved.entries)
 
     @Slot(object)
     def _on_import_requested(self, request: ImportRequest) -> None:
@@ -254,7 +254,7 @@ async def files_here() -> list[FoundFile]:
     )
 
 
-async def keyring_problem() -> ErrorDetails | None:
+async def keyring_error() -> ErrorDetails | None:
     """Why no secret can be stored in a keyring here; None if one can.
 
     A keyring may wait for the user to unlock it: that must not keep the window from closing.

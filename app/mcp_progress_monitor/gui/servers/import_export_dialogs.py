@@ -56,8 +56,8 @@ from mcp_progress_monitor.wording.imports import (
     address_or_error,
     contains_secrets,
     detail_lines,
+    error_lines,
     found_name,
-    problem_lines,
     required_inputs,
 )
 from mcp_progress_monitor.wording.servers import replaced_text
@@ -178,9 +178,9 @@ class ServerExportDialog(QDialog):
             lines.append(replaced_text(kept))
         self._show_note("\n".join(lines), Tone.GOOD)
 
-    def show_refusal(self, problem: ErrorDetails) -> None:
+    def show_refusal(self, error: ErrorDetails) -> None:
         """Show why it could not be written."""
-        self._show_note(problem.as_text(), Tone.BAD)
+        self._show_note(error.as_text(), Tone.BAD)
 
     def _make_list(self, names: Sequence[str]) -> QListWidget:
         servers = QListWidget(self)
@@ -289,7 +289,7 @@ class ImportInputs(QScrollArea):
             is_missing = bool(wanted) and name not in answers
             text = "{} needs this" if len(wanted) == 1 else "{} need this"
             text = text.format(one_line(", ".join(wanted), 80))
-            self._boxes[name].show_problem(text if is_missing else "")
+            self._boxes[name].show_error(text if is_missing else "")
             if is_missing and first is None:
                 first = self._boxes[name].control
         self._fit()
@@ -299,9 +299,9 @@ class ImportInputs(QScrollArea):
     def _on_changed(self) -> None:
         """Remove the marks of fields that are filled in."""
         answers = self.answers()
-        answered = [box for name, box in self._boxes.items() if box.problem and name in answers]
+        answered = [box for name, box in self._boxes.items() if box.error and name in answers]
         for box in answered:
-            box.show_problem("")
+            box.show_error("")
         if answered:
             self._fit()
 
@@ -389,7 +389,7 @@ class ImportDialog(QDialog):
         self._saved: Mapping[str, CatalogueEntry] = {}
         self.files = QuietComboBox(self)
         self.choose = QPushButton("C&hoose file…", self, autoDefault=False)
-        self.problems = read_only_text(self, "Errors in the file")
+        self.errors = read_only_text(self, "Errors in the file")
         self.tree = self._make_tree()
         self.inputs = ImportInputs(appearance, self)
         self.details = read_only_text(self, "Details of the selected server")
@@ -419,10 +419,10 @@ class ImportDialog(QDialog):
         if is_first and files:  # found only now: begin with one
             self.files.setFocus()
 
-    def set_keyring(self, problem: ErrorDetails) -> None:
+    def set_keyring(self, error: ErrorDetails) -> None:
         """Report that there is no keyring, and select another place for secrets."""
         place = self.secrets.findData(SecretsAs.KEYRING.value)
-        text = f"{SECRETS_TEXTS[SecretsAs.KEYRING]}: {one_line(problem.what, 100)}"
+        text = f"{SECRETS_TEXTS[SecretsAs.KEYRING]}: {one_line(error.what, 100)}"
         self.secrets.setItemText(place, text)
         model = self.secrets.model()
         if isinstance(model, QStandardItemModel):
@@ -447,7 +447,7 @@ class ImportDialog(QDialog):
         self,
         path: Path,
         rows: Iterable[ImportRow],
-        problems: Iterable[ErrorDetails],
+        errors: Iterable[ErrorDetails],
         saved: Mapping[str, CatalogueEntry],
     ) -> None:
         """Show the servers of the file at `path`; ignored if another one was selected."""
@@ -460,23 +460,23 @@ class ImportDialog(QDialog):
         self._saved = saved
         self._fill(ticked)
         self.inputs.show_asked(required_inputs(self._rows), is_new=is_new)
-        self._show_problems(problem_lines(problems), are_all=not self._rows)
+        self._show_errors(error_lines(errors), are_all=not self._rows)
         self.tree.setCurrentIndex(self.tree.model().index(max(current, 0), _NAME))
         self._show_current()
         self._enable()
         order_tabs(self)
 
-    def show_unreadable(self, path: Path, problem: ErrorDetails) -> None:
+    def show_unreadable(self, path: Path, error: ErrorDetails) -> None:
         """Show why a file cannot be read."""
         if path == self._path:
             self._begin()
-            self._show_problems(problem_lines([problem]), are_all=True)
+            self._show_errors(error_lines([error]), are_all=True)
 
-    def show_refusal(self, problem: ErrorDetails, *, is_of_keyring: bool = False) -> None:
+    def show_refusal(self, error: ErrorDetails, *, is_of_keyring: bool = False) -> None:
         """Show why the import failed; with `is_of_keyring`, suggest another place for secrets."""
         self._enable()
         instead = "Alternatively, store the secrets somewhere else." if is_of_keyring else ""
-        self._show_note("\n".join(filter(None, [problem.as_text(), instead])), Tone.BAD)
+        self._show_note("\n".join(filter(None, [error.as_text(), instead])), Tone.BAD)
         if is_of_keyring:
             self.secrets.setFocus()
 
@@ -546,18 +546,18 @@ class ImportDialog(QDialog):
         self.tree.clear()
         self.details.clear()
         self.inputs.show_asked((), is_new=True)
-        self._show_problems("", are_all=False)
+        self._show_errors("", are_all=False)
         self.secrets.setCurrentIndex(self._usual_place)
         self._enable()
 
-    def _show_problems(self, text: str, *, are_all: bool) -> None:
+    def _show_errors(self, text: str, *, are_all: bool) -> None:
         """`are_all`: there is nothing to show but these errors."""
-        self.problems.setPlainText(text)
-        self.problems.setVisible(bool(text))
+        self.errors.setPlainText(text)
+        self.errors.setVisible(bool(text))
         self._body.setVisible(not are_all)
         lines = 40 if are_all else 4
-        height = self.problems.fontMetrics().lineSpacing() * lines + GAP
-        self.problems.setMaximumHeight(height)
+        height = self.errors.fontMetrics().lineSpacing() * lines + GAP
+        self.errors.setMaximumHeight(height)
 
     def _show_note(self, text: str, tone: Tone) -> None:
         self.note.setText(text)
@@ -609,7 +609,7 @@ class ImportDialog(QDialog):
         page.setContentsMargins(0, 0, 0, 0)
         page.setSpacing(GAP)
         page.addLayout(top)
-        page.addWidget(self.problems)
+        page.addWidget(self.errors)
         page.addWidget(self._body, 1)
         page.addWidget(self.inputs)
         page.addLayout(secrets)

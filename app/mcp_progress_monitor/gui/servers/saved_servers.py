@@ -32,9 +32,9 @@ class Consents:
         self._trust: Trust | None = None
 
     @property
-    def problem(self) -> ErrorDetails | None:
+    def error(self) -> ErrorDetails | None:
         """Why approvals on disk could not be read the last time."""
-        return None if self._trust is None else self._trust.problem
+        return None if self._trust is None else self._trust.error
 
     def is_approved(self, definition: ServerDefinition) -> bool:
         """Whether exactly this is approved."""
@@ -249,10 +249,10 @@ class SavedServers:
 
     def _report_file_errors(self) -> None:
         """Report errors of the file and of approvals, each once until it is fixed."""
-        found = [self.catalogue.problem, self._approvals.problem, *self.catalogue.problems]
-        now = {problem for problem in found if problem is not None}
-        for problem in sorted(now - self._reported):
-            self._report(problem)
+        found = [self.catalogue.error, self._approvals.error, *self.catalogue.errors]
+        now = {error for error in found if error is not None}
+        for error in sorted(now - self._reported):
+            self._report(error)
         self._reported = now
 
     def _report_change(self, what: str, name: str, hint: str) -> None:

@@ -83,12 +83,12 @@ class ServerDelegate(SideDelegate):
     """A server: its state as an icon, its name, and a line of details."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """One line for the name, two for details: a problem seldom fits into one."""
+        """One line for the name, two for details: an error seldom fits into one."""
         faces = self.faces(option.font)
         return QSize(120, faces.first.height + _LINES * faces.second.height + GAP + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint a server, with its problem as text."""
+        """Paint a server, with its error as text."""
         row = index.data(ROW)
         if not isinstance(row, ServerRow):
             return
@@ -113,7 +113,7 @@ class ServerDelegate(SideDelegate):
 
 
 def face_of(row: ServerRow) -> ServerFace:
-    """The look of a server's row; problems and required actions take precedence over its state."""
+    """The look of a server's row; errors and required actions take precedence over its state."""
     server = row.server
     if row.is_disabled and not server.state.is_up:
         return ServerFace("server-disabled", Tone.MUTED)
@@ -125,9 +125,9 @@ def face_of(row: ServerRow) -> ServerFace:
         tone = Tone.BAD if server.health.is_hung else Tone.WARNING
         return ServerFace("server-silent", tone, is_trouble=True)
     icon, tone = _SERVERS[server.state]
-    if server.state is ServerState.CONNECTED and server.problem is not None:
+    if server.state is ServerState.CONNECTED and server.error is not None:
         return ServerFace(icon, Tone.WARNING, is_trouble=True)
-    is_wrong = server.problem is not None or server.retry is not None
+    is_wrong = server.error is not None or server.retry is not None
     return ServerFace(icon, tone, is_trouble=is_wrong and tone is not Tone.MUTED)
 
 

@@ -92,7 +92,7 @@ class WatchController(QObject):
                 for server in found.servers
                 if server.tap is not None
             },
-            found.problems,
+            found.errors,
             wanted=wanted,
             is_missing=definition is not None and not wanted,
             is_recorded=settings.is_on,
@@ -120,10 +120,10 @@ class WatchController(QObject):
             self._tasks.start("change files of clients", self._apply, self._shown[1])
 
     async def _apply(self, changes: Sequence[FileChange]) -> None:
-        done, problem = await anyio.to_thread.run_sync(_applied, changes)
+        done, error = await anyio.to_thread.run_sync(_applied, changes)
         await self._load(None)
         if self._dialog is not None:
-            self._dialog.show_done(done, problem)
+            self._dialog.show_done(done, error)
 
     @Slot()
     def _on_finished(self) -> None:

@@ -96,7 +96,7 @@ class WatchDialog(QDialog):
         self,
         servers: Sequence[ClientServer],
         live: Mapping[tuple[object, ...], Sequence[float]],
-        problems: Sequence[ErrorDetails],
+        errors: Sequence[ErrorDetails],
         *,
         wanted: Sequence[ClientServer] = (),
         is_missing: bool = False,
@@ -117,7 +117,7 @@ class WatchDialog(QDialog):
         if wanted:
             places = [server.key for server in self._servers]
             self.tree.setCurrentItem(self._items[places.index(wanted[0].key)])
-        unreadable = "\n".join(problem.as_text() for problem in problems)
+        unreadable = "\n".join(error.as_text() for error in errors)
         if unreadable:
             self._show_note(unreadable, Tone.WARNING)
         elif not self._servers:
@@ -153,14 +153,14 @@ class WatchDialog(QDialog):
         self.change.setEnabled(bool(text))
         self.change.setText(f"&Change {count(number, 'server')}" if text else "&Change files")
 
-    def show_refusal(self, problem: ErrorDetails) -> None:
+    def show_refusal(self, error: ErrorDetails) -> None:
         """Show why nothing can be, or was, changed."""
         self.change.setEnabled(False)
-        self._show_note(problem.as_text(), Tone.BAD)
+        self._show_note(error.as_text(), Tone.BAD)
 
-    def show_done(self, text: str, problem: ErrorDetails | None = None) -> None:
+    def show_done(self, text: str, error: ErrorDetails | None = None) -> None:
         """Show what was changed, the remaining steps, and the error if any change failed."""
-        failed = "" if problem is None else problem.as_text()
+        failed = "" if error is None else error.as_text()
         words = "\n".join(filter(None, (text, failed)))
         self._show_note(visible(words, keep_line_ends=True), Tone.BAD if failed else Tone.GOOD)
 

@@ -92,7 +92,7 @@ class SettingsController(QObject):
         from mcp_progress_monitor.recording.settings import load_settings
 
         try:
-            recording, _problem = await anyio.to_thread.run_sync(load_settings, self._data_dir)
+            recording, _error = await anyio.to_thread.run_sync(load_settings, self._data_dir)
             for late in self._window.late.steps():
                 late()  # create them: their commands have keys
             pages = self._pages(recording)

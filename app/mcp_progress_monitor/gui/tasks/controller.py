@@ -77,7 +77,7 @@ class TasksController(QObject):
         try:
             views = await self._engine.tasks.list_at(server)
         except UserError as error:
-            self._show_problem(server, error.details)
+            self._show_error(server, error.details)
             return
         dialog = self._dialogs.get(server)
         if dialog is not None:
@@ -95,7 +95,7 @@ class TasksController(QObject):
             else:
                 await self._cancel_alone(server, listed.view.id)
         except UserError as error:
-            self._show_problem(server, error.details)
+            self._show_error(server, error.details)
         else:
             await self._list(server)
 
@@ -106,12 +106,12 @@ class TasksController(QObject):
             what = f"Cannot cancel the task: {outcome.failure.message}"
             raise UserError(ErrorDetails(what, server))
 
-    def _show_problem(self, server: str, problem: ErrorDetails) -> None:
+    def _show_error(self, server: str, error: ErrorDetails) -> None:
         dialog = self._dialogs.get(server)
         if dialog is None:
-            self._report(problem)
+            self._report(error)
         else:
-            dialog.show_problem(problem)
+            dialog.show_error(error)
 
     def _asking(self) -> TasksDialog | None:
         return next((each for each in self._dialogs.values() if each is self.sender()), None)

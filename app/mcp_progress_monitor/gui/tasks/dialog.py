@@ -158,10 +158,10 @@ class TasksDialog(QDialog):
             self.select(row or 0)
         self._enable()
 
-    def show_problem(self, problem: ErrorDetails) -> None:
+    def show_error(self, error: ErrorDetails) -> None:
         """Show why a request failed; the list stays unchanged."""
         self.refresh.setEnabled(True)
-        self._show_note(one_line(problem.as_text(), 600), Tone.BAD)
+        self._show_note(one_line(error.as_text(), 600), Tone.BAD)
 
     def _lay_out(self) -> None:
         header = self.table.horizontalHeader()

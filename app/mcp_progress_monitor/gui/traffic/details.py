@@ -210,7 +210,7 @@ class NoteEditor(QDialog):
 
 
 RAW_SHOWN: Final = 2_000_000  # bytes of one message in the raw view; copying uses all of them
-_PROBLEMS_SHOWN: Final = 400
+_FINDINGS_SHOWN: Final = 400
 _NOTE_SHOWN: Final = 1_000
 _TREE, _RAW, _VALUE = range(3)
 
@@ -251,7 +251,7 @@ class MessageDetails(QWidget):
         self._slices.timeout.connect(self._read_slice)
         self._head = self._label()
         self._note = self._label()
-        self._problems = self._label()
+        self._finding = self._label()
         self._cut = self._label()
         self._open_job = QPushButton(self)
         self._tree = JsonTree(self)
@@ -307,7 +307,7 @@ class MessageDetails(QWidget):
         self._job = None
         self._reading = None
         self._open_job.hide()
-        self._show_problems(())
+        self._show_findings(())
         self._tree.clear()
         self._search.begin()
         self._tabs.setTabVisible(_VALUE, False)
@@ -355,7 +355,7 @@ class MessageDetails(QWidget):
         self._top.addWidget(self._head, 1)
         self._top.addWidget(self._open_job, 0, Qt.AlignmentFlag.AlignTop)
         in_column(
-            self._top, self._note, self._problems, (self._tabs, 1), of=self, margins=0, spacing=0
+            self._top, self._note, self._finding, (self._tabs, 1), of=self, margins=0, spacing=0
         )
 
     def _connect(self) -> None:
@@ -394,7 +394,7 @@ class MessageDetails(QWidget):
 
     def _show_message(self, message: Message) -> None:
         self.message = message
-        self._show_problems(() if message.envelope is None else message.envelope.findings)
+        self._show_findings(() if message.envelope is None else message.envelope.findings)
         self._tabs.setTabEnabled(_TREE, message.is_json)
         if message.is_json:
             self._tree.show_value(message.value)
@@ -403,13 +403,13 @@ class MessageDetails(QWidget):
             self._tabs.setCurrentIndex(_RAW)
         self._show_job(message)
 
-    def _show_problems(self, found: tuple[Finding, ...]) -> None:
+    def _show_findings(self, found: tuple[Finding, ...]) -> None:
         """Show why the message is marked, and errors in its form."""
         others = texts(each for each in found if each not in self._findings)
         text = f"Finding: {'; '.join(filter(None, [self._mark, *others]))}"
-        self._problems.setText(one_line(text, _PROBLEMS_SHOWN))
-        set_text_colour(self._problems, self._appearance, Tone.WARNING)
-        self._problems.setVisible(bool(self._mark or others))
+        self._finding.setText(one_line(text, _FINDINGS_SHOWN))
+        set_text_colour(self._finding, self._appearance, Tone.WARNING)
+        self._finding.setVisible(bool(self._mark or others))
 
     @Slot()
     def _show_note(self) -> None:
@@ -464,7 +464,7 @@ class MessageDetails(QWidget):
 
     @Slot()
     def _on_appearance_changed(self) -> None:
-        set_text_colour(self._problems, self._appearance, Tone.WARNING)
+        set_text_colour(self._finding, self._appearance, Tone.WARNING)
         set_text_colour(self._note, self._appearance, Tone.ACCENT)
 
     @Slot(object)

@@ -74,7 +74,7 @@ class TrafficNotes(QObject):
     """The user's marks and notes; every change is emitted, and saved if there is a file."""
 
     changed = Signal()  # marks or notes changed; rows are to be repainted
-    problem_found = Signal(object)
+    error_found = Signal(object)
     """The `ErrorDetails` of notes that cannot be read or saved; emitted once for each."""
 
     def __init__(self, path: Path | None = None, parent: QObject | None = None) -> None:
@@ -84,9 +84,9 @@ class TrafficNotes(QObject):
         self._reported: ErrorDetails | None = None
 
     @property
-    def problem(self) -> ErrorDetails | None:
+    def error(self) -> ErrorDetails | None:
         """Why notes are only in memory; None without an error."""
-        return self._notes.problem
+        return self._notes.error
 
     def open(self, path: Path | None) -> None:
         """Open the notes at `path` unless they are open, and add those made until now."""
@@ -128,10 +128,10 @@ class TrafficNotes(QObject):
 
     def _announce(self) -> None:
         self.changed.emit()
-        problem = self._notes.problem
-        if problem is not None and problem != self._reported:
-            self.problem_found.emit(problem)
-        self._reported = problem
+        error = self._notes.error
+        if error is not None and error != self._reported:
+            self.error_found.emit(error)
+        self._reported = error
 
 
 class SparseRange(Sequence[int]):

@@ -100,7 +100,7 @@ class Connection:
         The server is read only as fast as `room` returns. `upkeep` is provided by its session.
         """
         self.id = name
-        self.problem: ErrorDetails | None = None
+        self.error: ErrorDetails | None = None
         self.reason = ""
         self.end_kind = EndKind.OPEN
         self._is_end_wanted = False
@@ -194,8 +194,8 @@ class Connection:
 
     async def opened(self) -> None:
         await self._opened.wait()
-        if self.problem is not None:
-            raise UserError(self.problem)
+        if self.error is not None:
+            raise UserError(self.error)
 
     async def over(self) -> None:
         """Wait until everything has ended and was reported."""
@@ -257,15 +257,15 @@ class Connection:
         try:
             await self._open_and_serve()
         except UserError as error:
-            self.problem = error.details
+            self.error = error.details
             self.reason, self.end_kind = error.details.what, EndKind.FAILED
             await self._event("failed", **error.details._asdict())
         except Exception:  # noqa: BLE001
             # The one place for internal errors in a connection's tasks: it ends, others continue.
             _log.exception("connection %s ended by a defect of this program", self.id)
             what = "An internal error ended the connection"
-            self.problem = ErrorDetails(what, self.id, DEFECT_HINT)
-            self.reason, self.end_kind = self.problem.what, EndKind.FAILED
+            self.error = ErrorDetails(what, self.id, DEFECT_HINT)
+            self.reason, self.end_kind = self.error.what, EndKind.FAILED
         finally:
             await self._finish()
 
@@ -320,7 +320,7 @@ class Connection:
         """Further details of the end: whether it was requested, and what happens next."""
         fields: dict[str, object] = {}
         process = self._transport.process
-        if self._is_end_wanted and self.problem is None:
+        if self._is_end_wanted and self.error is None:
             fields["wanted"] = True
             if process is not None and process.was_ended:
                 fields["forced"] = True

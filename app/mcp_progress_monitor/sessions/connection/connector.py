@@ -241,7 +241,7 @@ class Connector:
             from mcp_progress_monitor.sessions.connection.file_watch import FileWatcher  # rare
 
             watcher = self._watches[reconnecting] = FileWatcher(definition)
-            self._manager.note_watch(name, watcher.problem)
+            self._manager.note_watch(name, watcher.error)
             tasks = self._group()
             tasks.start_soon(self._attend, watcher, reconnecting, name=f"files of {name}")
 
@@ -249,9 +249,9 @@ class Connector:
         async def restart(paths: tuple[str, ...]) -> None:
             await self._on_files(paths, reconnecting)
 
-        def report(problem: ErrorDetails | None) -> None:
+        def report(error: ErrorDetails | None) -> None:
             if self._watches.get(reconnecting) is watcher:
-                self._manager.note_watch(reconnecting.name, problem)
+                self._manager.note_watch(reconnecting.name, error)
 
         try:
             await watcher.run(restart, report)

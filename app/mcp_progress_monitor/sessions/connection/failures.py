@@ -66,7 +66,7 @@ def lost(command: str, connection: Connection) -> ErrorDetails:
 
 def _or_defect(hint: str, connection: Connection) -> str:
     """The hint, or another one if this program is at fault."""
-    return hint if connection.problem is None else connection.problem.hint or hint
+    return hint if connection.error is None else connection.error.hint or hint
 
 
 def silent(

@@ -67,7 +67,7 @@ class Watched(NamedTuple):
     def counts(self, path: str) -> bool:
         return path in self.files or path in {_without_links(file) for file in self.files}
 
-    def problem(self, server: str) -> ErrorDetails | None:
+    def error(self, server: str) -> ErrorDetails | None:
         if self.missing:
             what = (
                 "A watched path does not exist or cannot be accessed: changes to it are not noticed"
@@ -142,15 +142,15 @@ class FileWatcher:
         self.scope = anyio.CancelScope()
 
     @property
-    def problem(self) -> ErrorDetails | None:
-        return self.watched.problem(self.definition.name)
+    def error(self) -> ErrorDetails | None:
+        return self.watched.error(self.definition.name)
 
     async def run(
-        self, on_change: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+        self, on_change: OnChange, on_error: Callable[[ErrorDetails | None], None]
     ) -> None:
         """Pass the paths of each change to `on_change`, one call at a time; none is lost.
 
-        System errors go to `on_problem`; None once they are over. `scope` ends it.
+        System errors go to `on_error`; None once they are over. `scope` ends it.
         """
         turn = anyio.Lock()
 
@@ -160,13 +160,13 @@ class FileWatcher:
 
         with self.scope:
             while True:
-                await self._until_more(publish, on_problem)
+                await self._until_more(publish, on_error)
                 came, self.watched = self.watched.missing, watched(self.definition)
-                on_problem(self.problem)
+                on_error(self.error)
                 await publish(tuple(path for path in came if path not in self.watched.missing))
 
     async def _until_more(
-        self, publish: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+        self, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
     ) -> None:
         """Watch the existing paths, until a missing one appears."""
         folders = InFolders(self.watched.folders, self.definition.watch.patterns)
@@ -176,10 +176,10 @@ class FileWatcher:
         async with anyio.create_task_group() as tasks:
             if self.watched.folders:
                 look = _WatchThread(self.watched.folders, (), folders.counts, is_deep=True)
-                tasks.start_soon(_watch, look, publish, on_problem)
+                tasks.start_soon(_watch, look, publish, on_error)
             if beside:
                 look = _WatchThread(beside, tuple(alone), self.watched.counts, is_deep=False)
-                tasks.start_soon(_watch, look, publish, on_problem)
+                tasks.start_soon(_watch, look, publish, on_error)
             await _until_there(self.watched.missing)
             tasks.cancel_scope.cancel()
 
@@ -302,7 +302,7 @@ def _sign(path: str, *, is_folder: bool) -> object:
 
 
 async def _watch(
-    look: _WatchThread, publish: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+    look: _WatchThread, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
 ) -> None:
     async def changed(paths: tuple[str, ...]) -> None:
         await publish(paths)
@@ -319,7 +319,7 @@ async def _watch(
             try:
                 await anyio.to_thread.run_sync(look.run, hand_over)
             except (OSError, RuntimeError) as error:
-                on_problem(_cannot_watch(look.folders, error))
+                on_error(_cannot_watch(look.folders, error))
             tasks.cancel_scope.cancel()
     finally:
         limiter.total_tokens -= 1

@@ -11,7 +11,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol import offers
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.header_parameters import header_parameters_problem
+from mcp_progress_monitor.protocol.header_parameters import header_parameters_error
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError
 from mcp_progress_monitor.protocol.messages import (
@@ -36,7 +36,7 @@ _LIMIT_S: Final = 60.0  # how long a server may take for one page
 _MOST_PAGES: Final = 1000
 _PAUSE_S: Final = 0.2
 """Pause between two refreshes: a server may announce a change with each list it returns."""
-_PROBLEMS_SHOWN: Final = 5
+_ERRORS_SHOWN: Final = 5
 _NAME_SHOWN: Final = 80
 _HEADLESS: Final = (
     "Other clients hide this tool; here it is called without the headers for its "
@@ -69,10 +69,10 @@ ListName: TypeAlias = Literal["tools", "resources", "prompts", "resourceTemplate
 
 
 class Listed(NamedTuple):
-    """A list that was read on request, and its problem, if any."""
+    """A list that was read on request, and its error, if any."""
 
     items: tuple[Any, ...]
-    problem: ErrorDetails | None = None
+    error: ErrorDetails | None = None
 
 
 class ServerLists:
@@ -103,7 +103,7 @@ class ServerLists:
         self._kinds = [kind for kind in _KINDS if kind.capability in capabilities]
         self._followed: Container[str] = kept if follows else ()
         self._stale = {kind for kind in self._kinds if kind.capability in kept}
-        self._problems: dict[_ListKind, ErrorDetails] = {}
+        self._errors: dict[_ListKind, ErrorDetails] = {}
         self._wake = anyio.Event()
         self._reloading = anyio.Lock()
         self._reloads = 0
@@ -114,9 +114,9 @@ class ServerLists:
         return next((tool.input_schema for tool in self.tools if tool.name == name), None)
 
     @property
-    def problem(self) -> ErrorDetails | None:
+    def error(self) -> ErrorDetails | None:
         """Why one of the lists could not be read; None if all were."""
-        return next(iter(self._problems.values()), None)
+        return next(iter(self._errors.values()), None)
 
     async def load_tools(self) -> None:
         await self._refresh([kind for kind in self._kinds if kind.capability == "tools"])
@@ -177,24 +177,24 @@ class ServerLists:
                 await self._load(kind, in_quiet=in_quiet)
 
     async def _load(self, kind: _ListKind, *, in_quiet: bool) -> None:
-        self._problems.pop(kind, None)
+        self._errors.pop(kind, None)
         try:
             items, notes = await self._items(kind, in_quiet=in_quiet)
         except UserError as error:
-            self._problems[kind] = error.details
+            self._errors[kind] = error.details
         except anyio.ClosedResourceError:
             return
         else:
             setattr(self, kind.member, tuple(items))
-            problem = self._noted(kind, notes)
-            if problem is not None:
-                self._problems[kind] = problem
+            details = self._noted(kind, notes)
+            if details is not None:
+                self._errors[kind] = details
         self._on_change()
 
     async def _items(
         self, kind: _ListKind, *, in_quiet: bool = False
     ) -> tuple[list[Any], list[str]]:
-        """All items, and the problem, if any; a list whose pages repeat is read once."""
+        """All items, and the error, if any; a list whose pages repeat is read once."""
         items: list[Any] = []
         notes: list[str] = []
         cursors: set[str | None] = set()
@@ -205,7 +205,7 @@ class ServerLists:
                 await self._connection.outbox.quiet()
             page = kind.read(await self._page(kind, cursor))
             items += page.items
-            notes += page.problems
+            notes += page.errors
             if kind.capability == "tools":
                 notes += self._headless(page.items)
             cursor = page.next_cursor
@@ -219,15 +219,15 @@ class ServerLists:
         if not notes:
             return None
         what = f"The reply to {kind.method} is partly invalid"
-        return ErrorDetails(what, self._connection.id, detail="\n".join(notes[:_PROBLEMS_SHOWN]))
+        return ErrorDetails(what, self._connection.id, detail="\n".join(notes[:_ERRORS_SHOWN]))
 
     def _headless(self, tools: Sequence[Tool]) -> Iterator[str]:
         """Why clients must omit a tool over HTTP, if they must."""
         # Only 2026-07-28 over HTTP has such headers; there, closing the stream cancels.
         if self._connection.outbox.closes_streams:
             for tool in tools:
-                if problem := header_parameters_problem(tool.input_schema):
-                    yield f"{one_line(tool.name, _NAME_SHOWN)}: {problem}. {_HEADLESS}"
+                if error := header_parameters_error(tool.input_schema):
+                    yield f"{one_line(tool.name, _NAME_SHOWN)}: {error}. {_HEADLESS}"
 
     async def _page(self, kind: _ListKind, cursor: str | None) -> JsonObject:
         method = kind.method

@@ -59,7 +59,7 @@ class _ManagedServer:
         self._brought = definition, key
         self.session: Session | None = None
         self.reconnecting = reconnecting
-        self.watch_problem: ErrorDetails | None = None
+        self.watch_error: ErrorDetails | None = None
         self.learnt: ProvenEra | None = None  # how the newest session was opened, as saved
         self._printed: tuple[ServerDefinition, str] | None = None
 
@@ -89,21 +89,21 @@ class _ManagedServer:
 
     def snapshot(self, settings: ServerSettings, sign_in: SignIn | None) -> ServerSnapshot:
         found = self._bare(settings)
-        state, problem = found.state, found.problem
+        state, error = found.state, found.error
         if state is ServerState.FAILED:
-            problem = self.reconnecting.problem(problem)
+            error = self.reconnecting.error(error)
             if self.reconnecting.is_waiting:
                 state = ServerState.WAITING
             elif self.reconnecting.is_dismissed:
-                state, problem = ServerState.CLOSED, None
+                state, error = ServerState.CLOSED, None
         elif state is ServerState.CONNECTED:
-            problem = problem or self.watch_problem
+            error = error or self.watch_error
         return dataclasses.replace(
             found,
             name=self.newest.name,
             definition=self.definition,
             state=state,
-            problem=problem,
+            error=error,
             restarts=self.reconnecting.restarts,
             retry=self.reconnecting.retry,
             sign_in=sign_in,
@@ -206,11 +206,11 @@ class SessionManager:
     def newest(self, name: str) -> ServerDefinition:
         return self._entry(name).newest
 
-    def note_watch(self, name: str, problem: ErrorDetails | None) -> None:
+    def note_watch(self, name: str, error: ErrorDetails | None) -> None:
         """Set why changes of a server's files are not noticed; None when they are."""
         entry = self._entry(name)
-        if entry.watch_problem != problem:
-            entry.watch_problem = problem
+        if entry.watch_error != error:
+            entry.watch_error = error
             self._on_change(name)
 
     def reconnecting(self, name: str) -> ReconnectPolicy:

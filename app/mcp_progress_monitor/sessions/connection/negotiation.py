@@ -156,7 +156,7 @@ class Negotiation:
         is_fixed = not self._opening.is_open_question
         if not loss.may_be_older or is_fixed or ask.method != DISCOVER:
             raise UserError(_of_opening(loss))
-        return self._opening.after_refusal(formatting.one_line(loss.problem.what, _TEXT_LIMIT))
+        return self._opening.after_refusal(formatting.one_line(loss.details.what, _TEXT_LIMIT))
 
     def _begin(self, agreement: Agreement) -> None:
         self._connection.agreed(agreement.revision)
@@ -176,7 +176,7 @@ def _question(ask: Ask, exchange: PendingRequest) -> OpeningQuestion:
     if reply is not None:
         return asked._replace(answer=_answer(ask, reply), answered_at=reply.at)
     if exchange.loss is not None:
-        return asked._replace(answer=formatting.one_line(exchange.loss.problem.what, _TEXT_LIMIT))
+        return asked._replace(answer=formatting.one_line(exchange.loss.details.what, _TEXT_LIMIT))
     return asked._replace(answer="the server exited") if exchange.end is ExchangeEnd.LOST else asked
 
 
@@ -195,5 +195,5 @@ def _of_opening(loss: Loss) -> ErrorDetails:
     """Why an opening failed; whether its request was processed does not matter."""
     if loss.outcome == "lost" and loss.may_be_older:
         hint = "Check the URL, and that an MCP server is running there; then connect again."
-        return loss.problem._replace(hint=hint)
-    return loss.problem
+        return loss.details._replace(hint=hint)
+    return loss.details

@@ -273,7 +273,7 @@ class Outbox:
             return
         self.peer.forget(exchange.outgoing.id)
         exchange.loss = loss
-        exchange.words = loss.problem.as_text()
+        exchange.words = loss.details.as_text()
         self.give_up(exchange, ExchangeEnd.LOST if loss.outcome == "lost" else ExchangeEnd.GIVEN_UP)
 
     async def outgoing(self) -> AsyncIterator[OutgoingMessage]:

@@ -137,7 +137,7 @@ class ReconnectPolicy:
             return f"No further reconnects after {self._times()}"
         return ""
 
-    def problem(self, last: ErrorDetails | None) -> ErrorDetails | None:
+    def error(self, last: ErrorDetails | None) -> ErrorDetails | None:
         """The error about its failure; `last` says why it last failed."""
         if last is not None and self._refusal is not None:
             return self._refusal._replace(detail=f"Before that: {last.what}")

@@ -214,7 +214,7 @@ class Session:
         self._on_change = on_change
         self._state = ServerState.CONNECTING
         self._lists: ServerLists | None = None
-        self._problem: ErrorDetails | None = None
+        self._error: ErrorDetails | None = None
         self._negotiation: Negotiation | None = None
         self._scope = anyio.CancelScope()
         self._group: TaskGroup | None = None
@@ -275,7 +275,7 @@ class Session:
         """Wait until the server is ready for calls; `UserError` when it never will be."""
         await self._ready.wait()
         if self._state is not ServerState.CONNECTED:
-            raise UserError(self._problem or not_connected(self._definition.name))
+            raise UserError(self._error or not_connected(self._definition.name))
 
     async def listed(self) -> None:
         """Wait until the server's lists were read, but only for a moment.
@@ -340,7 +340,7 @@ class Session:
                     tasks.cancel_scope.cancel()
         finally:
             self._group = None
-            self._become(ServerState.FAILED if self._problem else ServerState.CLOSED)
+            self._become(ServerState.FAILED if self._error else ServerState.CLOSED)
             self._ready.set()
             self._over.set()
 
@@ -451,10 +451,10 @@ class Session:
             if again is not None and scope is not None:
                 await self._begin_again(again.why)
         address = self._definition.address
-        problem = not_signed_in(address) if limit.is_held else self._silence()
+        error = not_signed_in(address) if limit.is_held else self._silence()
         if self.current is not None:
-            self.current.end(problem.what, EndKind.TIMED_OUT)
-        raise UserError(problem)
+            self.current.end(error.what, EndKind.TIMED_OUT)
+        raise UserError(error)
 
     async def _attempts(
         self, tasks: TaskGroup, limit: ConnectLimit
@@ -510,8 +510,8 @@ class Session:
             ended = failures.ended(self._definition.address, connection)
             raise UserError(self._located(ended)) from None
 
-    def _located(self, problem: ErrorDetails) -> ErrorDetails:
-        return problem if problem.where else problem._replace(where=self._definition.address)
+    def _located(self, error: ErrorDetails) -> ErrorDetails:
+        return error if error.where else error._replace(where=self._definition.address)
 
     def _silence(self) -> ErrorDetails:
         command, chosen_s = self._definition.address, self._definition.connect_timeout_s
@@ -521,8 +521,8 @@ class Session:
         asked = () if self._negotiation is None else self._negotiation.asked
         return failures.silent(command, limit_s, asked, self.current)
 
-    def _fail(self, problem: ErrorDetails) -> None:
-        self._problem = problem
+    def _fail(self, error: ErrorDetails) -> None:
+        self._error = error
         if not self._is_end_wanted:
             self._reconnecting.ended(self._definition.restart, self._context.clock.monotonic())
         self._become(ServerState.FAILED)
@@ -535,14 +535,14 @@ class Session:
 
     def _with_connection(self, bare: ServerSnapshot) -> ServerSnapshot:
         if self.current is None:
-            return dataclasses.replace(bare, problem=self._problem)
+            return dataclasses.replace(bare, error=self._error)
         return dataclasses.replace(
             bare,
             connection=self.current.id,
             pid=self.current.pid,
             stderr_tail=tuple(self.current.stderr_tail),
             health=self._health(),
-            problem=self._problem or self._unread(self.current),
+            error=self._error or self._unread(self.current),
         )
 
     def _waiting(self) -> Waiting | None:
@@ -586,7 +586,7 @@ class Session:
             tools=self._lists.tools,
             resources=self._lists.resources,
             prompts=self._lists.prompts,
-            problem=bare.problem
-            or self._lists.problem
-            or (None if notifications is None else notifications.problem),
+            error=bare.error
+            or self._lists.error
+            or (None if notifications is None else notifications.error),
         )

@@ -86,7 +86,7 @@ class Subscriptions:
 
         Without `follows_lists`, changes of lists are not subscribed to.
         """
-        self.problem: ErrorDetails | None = None  # what the server refused; None if nothing
+        self.error: ErrorDetails | None = None  # what the server refused; None if nothing
         self.begun = anyio.Event()  # set once the server has received the initial log level
         self._connection = connection
         self._agreement = agreement
@@ -187,8 +187,8 @@ class Subscriptions:
             words = exchange.reply.error.get("message")
             self._report(ErrorDetails(f"The server refused {method}: {words}", where))
 
-    def _report(self, problem: ErrorDetails | None) -> None:
-        self.problem = problem
+    def _report(self, error: ErrorDetails | None) -> None:
+        self.error = error
         self._on_change()
 
     # 2026-07-28

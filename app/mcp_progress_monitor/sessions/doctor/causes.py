@@ -34,7 +34,7 @@ _QUOTED: Final = 160
 
 
 class _OutputRule(NamedTuple):
-    """The typical output of programs with a certain problem."""
+    """The typical output of programs with a certain error."""
 
     pattern: re.Pattern[str]
     text: str
@@ -335,8 +335,8 @@ def http_causes(report: DoctorReport) -> Iterator[Cause]:
             if head not in told:
                 told.add(head)
                 yield cause
-    if not report.http and report.problem is not None:
-        yield from _unreached(report.problem.as_text())
+    if not report.http and report.error is not None:
+        yield from _unreached(report.error.as_text())
 
 
 def _of_note(note: HttpNote, report: DoctorReport) -> Iterator[Cause]:

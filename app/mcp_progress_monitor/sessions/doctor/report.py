@@ -56,7 +56,7 @@ def _of_command(server: ServerSnapshot) -> DoctorReport:
         server.name,
         server.state,
         definition.address,
-        problem=server.problem,
+        error=server.error,
         health=server.health,
         retry=server.retry,
         restarts=server.restarts,

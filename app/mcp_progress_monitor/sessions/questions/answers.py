@@ -33,7 +33,7 @@ _TIME: Final = re.compile(
 )
 
 
-def format_problems(schema: JsonObject, content: JsonObject) -> list[str]:
+def format_violations(schema: JsonObject, content: JsonObject) -> list[str]:
     """The names of the fields of `content` that lack the format required by `schema`."""
     found = []
     for name, field in as_object(schema.get("properties")).items():
@@ -182,16 +182,16 @@ def check_answer(question: Question, answer: Answer) -> Checked:
     except UserError as error:
         return Checked([error.details.as_text()])
     schema = _schema(question, answer)
-    problems, unchecked = check_value(schema, value)
-    return Checked(problems + format_problems(schema, value), unchecked)
+    violations, unchecked = check_value(schema, value)
+    return Checked(violations + format_violations(schema, value), unchecked)
 
 
-def problems_of(question: Question, answer: Answer) -> list[str]:
+def violations_of(question: Question, answer: Answer) -> list[str]:
     """The violations in `answer`, each with the path of its field; empty if it fits.
 
     What could not be checked is not listed.
     """
-    return check_answer(question, answer).problems
+    return check_answer(question, answer).violations
 
 
 def _schema(question: Question, answer: Answer) -> JsonObject:

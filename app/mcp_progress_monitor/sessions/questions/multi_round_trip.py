@@ -143,7 +143,7 @@ class MultiRoundTrips:
                     asked = self._incoming.read(ELICIT, {**params, "mode": "url"})
                 except RpcError:
                     continue  # the error is reported as received
-                asked = asked._replace(problems=(*asked.problems, _CALL_AGAIN))
+                asked = asked._replace(errors=(*asked.errors, _CALL_AGAIN))
                 key = str(params.get("elicitationId"))
                 tasks.start_soon(self._incoming.ask, asked, QuestionOrigin(work.reply, key, job))
 

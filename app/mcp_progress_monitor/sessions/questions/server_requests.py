@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import anyio
 import anyio.to_thread
 
-from mcp_progress_monitor.json_schema import schema_problem
+from mcp_progress_monitor.json_schema import schema_error
 from mcp_progress_monitor.protocol.eras import Era, as_object
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
@@ -25,7 +25,7 @@ from mcp_progress_monitor.protocol.messages import (
     PROGRESS,
 )
 from mcp_progress_monitor.protocol.offers import ALL_LISTS
-from mcp_progress_monitor.sessions.questions.answers import RpcError, problems_of, result_of
+from mcp_progress_monitor.sessions.questions.answers import RpcError, result_of, violations_of
 from mcp_progress_monitor.sessions.questions.questions import AnswerPhase, AnswerProgress, Pending
 from mcp_progress_monitor.snapshots.questions import BY_RULE, Question
 
@@ -57,7 +57,7 @@ _WEB: Final = frozenset({"http", "https"})
 
 
 class ServerRequest(NamedTuple):
-    """The content of a question. `problems` are those of the question itself; see `Question`."""
+    """The content of a question. `errors` are those of the question itself; see `Question`."""
 
     method: str
     kind: Kind
@@ -65,7 +65,7 @@ class ServerRequest(NamedTuple):
     schema: JsonObject | None
     url: str | None
     params: JsonObject
-    problems: tuple[str, ...]
+    errors: tuple[str, ...]
 
 
 def check_method(method: str, declared: JsonObject) -> None:
@@ -143,7 +143,7 @@ def _schema(params: JsonObject, notes: list[str]) -> JsonObject | None:
     if not isinstance(schema, dict):
         notes.append(f"{_wrong(params, 'requestedSchema', 'an object')}: answer with JSON")
         return None
-    fault = schema_problem(schema)
+    fault = schema_error(schema)
     if fault:
         notes.append(
             f"requestedSchema is not a valid JSON Schema, so answers are not checked: {fault}"
@@ -184,7 +184,7 @@ def _sampling(params: JsonObject) -> ServerRequest:
         raise RpcError(INVALID_PARAMS, _wrong(params, "messages", "a list"))
     notes = [] if messages else ['"messages" is empty']
     for number, message in enumerate(messages, 1):
-        notes += _message_problems(number, as_object(message))
+        notes += _message_errors(number, as_object(message))
     if type(params.get("maxTokens")) is not int:
         notes.append(_wrong(params, "maxTokens", "an integer"))
     words = _last_output(messages)
@@ -199,27 +199,27 @@ def _last_output(messages: list[Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _message_problems(number: int, message: JsonObject) -> list[str]:
+def _message_errors(number: int, message: JsonObject) -> list[str]:
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
-    found = [problem for block in blocks if (problem := _block_problem(as_object(block)))]
+    found = [error for block in blocks if (error := _block_error(as_object(block)))]
     if message.get("role") not in {"user", "assistant"}:
         found.append(_wrong(message, "role", '"user" or "assistant"'))
-    return [f"message {number}: {problem}" for problem in found]
+    return [f"message {number}: {error}" for error in found]
 
 
-def _block_problem(block: JsonObject) -> str:
+def _block_error(block: JsonObject) -> str:
     kind = block.get("type")
     if not isinstance(kind, str) or kind not in _BLOCKS:
         return f"unknown content type {shown(kind)}"
     if kind in {"image", "audio"}:
-        return _data_problem(block)
+        return _data_error(block)
     if kind == "text" and not isinstance(block.get("text"), str):
         return _wrong(block, "text", "a string")
     return ""
 
 
-def _data_problem(block: JsonObject) -> str:
+def _data_error(block: JsonObject) -> str:
     data = block.get("data")
     if not isinstance(data, str):
         return _wrong(block, "data", "a string")
@@ -446,7 +446,7 @@ class ServerRequests:
             job=where.job,
             asked_at=clock.monotonic(),
             asked_when=clock.wall(),
-            problem="\n".join(asked.problems),
+            error="\n".join(asked.errors),
         )
 
     async def put(self, question: Question, phases: AnswerProgress) -> Answer | None:
@@ -454,10 +454,10 @@ class ServerRequests:
         settings = self._context.settings()
         rule = settings.rules.of(question.kind)
         automatic = settings.rules.automatic(question.kind, settings.roots)
-        if automatic is not None and (misfits := problems_of(question, automatic)):
+        if automatic is not None and (misfits := violations_of(question, automatic)):
             words = ["The rule's answer is not valid:", *misfits]
-            problem = "\n".join(filter(None, [question.problem, *words]))
-            question, automatic = dataclasses.replace(question, problem=problem), None
+            error = "\n".join(filter(None, [question.error, *words]))
+            question, automatic = dataclasses.replace(question, error=error), None
         self._show_phase(phases, AnswerPhase.SHOWING)
         if automatic is not None and not rule.delay_s:
             self._show_phase(phases, AnswerPhase.WAITING)

@@ -67,7 +67,7 @@ class TaskEnd(NamedTuple):
 
     `status` is the last reported one. `result` and `error` are the outcome of the work, `raw` the
     exact reply that holds it, empty if there is none; `at` is when it arrived. `words` describe the
-    problem, if any.
+    error, if any.
     """
 
     fate: TaskFate

@@ -34,7 +34,7 @@ def make_room() -> None:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         except (OSError, ValueError):
-            return  # the limit stays; `problem` reports it once it is reached
+            return  # the limit stays; `error` reports it once it is reached
 
 
 def open_files_error(error: OSError, where: str) -> ErrorDetails | None:
@@ -78,7 +78,7 @@ class Loss(NamedTuple):
     """
 
     outcome: str
-    problem: ErrorDetails
+    details: ErrorDetails
     may_be_older: bool = False
 
 

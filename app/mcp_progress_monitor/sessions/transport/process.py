@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 
-def folder_problem(definition: StdioDefinition) -> ErrorDetails | None:
-    """The problem with the working folder; None if it is fine."""
+def folder_error(definition: StdioDefinition) -> ErrorDetails | None:
+    """The error of the working folder; None if it can be used."""
     if definition.cwd is None:
         return None
     seen = path_kind(definition.cwd)
@@ -43,7 +43,7 @@ def folder_problem(definition: StdioDefinition) -> ErrorDetails | None:
     return ErrorDetails(what, definition.cwd, "Check the folder in the server's definition.")
 
 
-def start_problem(
+def start_error(
     definition: StdioDefinition, environment: Mapping[str, str], error: OSError
 ) -> ErrorDetails:
     """The operating system's refusal to start `definition`'s command, explained."""
@@ -177,16 +177,16 @@ class ServerProcess:
     @classmethod
     async def start(cls, definition: StdioDefinition) -> ServerProcess:
         """Start the command; `UserError` says why it failed."""
-        problem = folder_problem(definition)
-        if problem is not None:
-            raise UserError(problem)
+        details = folder_error(definition)
+        if details is not None:
+            raise UserError(details)
         environment = environment_of(definition)
         command = process_guard.executable(definition.command, environment)
         mark = environment[MARK] = guard.prepare()
         try:
             process, output = await _open(definition, command, environment)
         except OSError as error:
-            raise UserError(start_problem(definition, environment, error)) from error
+            raise UserError(start_error(definition, environment, error)) from error
         return cls(process, output, mark)
 
     @property

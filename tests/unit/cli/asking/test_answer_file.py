@@ -210,11 +210,11 @@ def test_what_is_wrong_is_said_with_its_place(
 ) -> None:
     with pytest.raises(CommandFailed) as caught:
         read(file, content)
-    problem = caught.value.details
+    error = caught.value.details
     assert caught.value.code is ExitCode.USAGE
-    assert problem.where == f"{file}, {where}"
-    assert words in problem.detail
-    assert EXAMPLE in problem.hint
+    assert error.where == f"{file}, {where}"
+    assert words in error.detail
+    assert EXAMPLE in error.hint
 
 
 @pytest.mark.parametrize("text", ["", "{", '[{"accept": {"n": NaN}}]', "[" * 100_000])

@@ -73,8 +73,8 @@ class Book(FakeJobs):
         if question not in self.waiting:
             raise UserError(ErrorDetails("The question is no longer open"))
         found = check_answer(self.waiting[question], answer)
-        if found.problems:
-            raise UserError(ErrorDetails("It does not fit", detail="\n".join(found.problems)))
+        if found.violations:
+            raise UserError(ErrorDetails("It does not fit", detail="\n".join(found.violations)))
         del self.waiting[question]
         self.answers[question] = answer
         self.changed.set()
@@ -105,8 +105,8 @@ class Front:
     def report_answer(self, question: Question, action: str, words: str) -> None:
         self.told.append((question.id, action, words))
 
-    def warn(self, problem: ErrorDetails) -> None:
-        self.warnings.append(problem)
+    def warn(self, error: ErrorDetails) -> None:
+        self.warnings.append(error)
 
     def note(self, line: str) -> None: ...
 
@@ -116,7 +116,7 @@ class Front:
 
     def fail(self, failure: CommandFailed) -> None: ...
 
-    def decline(self, job: JobId, problem: ErrorDetails) -> None: ...
+    def decline(self, job: JobId, error: ErrorDetails) -> None: ...
 
     def report_sign_in(self, sign_in: SignIn) -> None: ...
 

@@ -81,11 +81,11 @@ def test_a_file_that_cannot_be_read_is_reported_and_without_a_folder_nothing_is_
     tmp_path: Path,
 ) -> None:
     (tmp_path / SERVER_SETTINGS).write_text("{")
-    problem = WindowRules(tmp_path, None).problem
-    assert problem is not None
-    assert problem.where == str(tmp_path / SERVER_SETTINGS)
+    error = WindowRules(tmp_path, None).error
+    assert error is not None
+    assert error.where == str(tmp_path / SERVER_SETTINGS)
     nothing = WindowRules(None, None)
-    assert (nothing.problem, nothing.of(DEMO)) == (None, ServerSettings())
+    assert (nothing.error, nothing.of(DEMO)) == (None, ServerSettings())
 
 
 def test_another_era_makes_no_other_server(tmp_path: Path) -> None:

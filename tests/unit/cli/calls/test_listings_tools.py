@@ -60,9 +60,7 @@ def test_a_tool_is_listed_with_all_that_a_caller_needs() -> None:
 
 def test_a_server_without_tools_is_reported() -> None:
     assert tools_listing(server()) == "Database has no tools.\n"
-    unread = dataclasses.replace(
-        server(), problem=ErrorDetails("The server refused tools/list: no")
-    )
+    unread = dataclasses.replace(server(), error=ErrorDetails("The server refused tools/list: no"))
     assert tools_listing(unread) == "No tools of Database could be read.\n"
 
 

@@ -54,7 +54,7 @@ class FakeEngine(FakeJobs):
             leave=lambda: None,
         )
         self.resumer = SimpleNamespace(
-            find=self.find_resumable, resume=self.resume, use_server=self.use_server, problem=None
+            find=self.find_resumable, resume=self.resume, use_server=self.use_server, error=None
         )
         self.unreachable: ErrorDetails | None = None
 
@@ -98,7 +98,7 @@ class FakeEngine(FakeJobs):
 
     def servers_now(self) -> list[ServerSnapshot]:
         """One server, which cannot be reached if the test said so."""
-        return [server("local-db", problem=self.unreachable)]
+        return [server("local-db", error=self.unreachable)]
 
     async def resume(self, job_id: JobId, *, auto_resume: AutoResume | None) -> Outcome:
         """End as the test said, by default with a result that completes the job."""
@@ -122,7 +122,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> FakeEngine:
         assert set(secrets) == {"keyring", "folder", "settings", "lists", "follows_lists"}
         assert restores
         assert cancel_grace_s <= 1
-        assert recorder.problem is None
+        assert recorder.error is None
         return engine
 
     monkeypatch.setattr(visit, "Engine", make)
@@ -195,7 +195,7 @@ def test_a_store_that_cannot_be_written_is_reported_once_however_many_jobs_it_st
     engine: FakeEngine, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     locked = ErrorDetails("The saved resume tokens are locked", f"/data/{FILE}")
-    engine.resumer.problem = engine.ends[3] = engine.ends[5] = locked
+    engine.resumer.error = engine.ends[3] = engine.ends[5] = locked
     assert main(["resume", "30", "50", *words]) == 8
     said = capsys.readouterr()
     assert said.err.count("The saved resume tokens are locked") == 1
@@ -215,7 +215,7 @@ def test_no_job_is_called_unknown_where_the_store_cannot_tell(
     engine: FakeEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine.held.clear()
-    engine.resumer.problem = ErrorDetails("The saved resume tokens were damaged")
+    engine.resumer.error = ErrorDetails("The saved resume tokens were damaged")
     assert main(["resume", "20", "--json"]) == 8
     said = capsys.readouterr()
     assert "saved job" not in said.err

@@ -96,8 +96,8 @@ def test_the_unknown_is_null_and_oddities_are_still_json() -> None:
 
 def test_what_is_wrong_with_the_store_is_in_the_document() -> None:
     found = json.loads(document(SavedJobs(), ErrorDetails("Full", "/here", "Free some space"), NOW))
-    problem = {"what": "Full", "where": "/here", "hint": "Free some space", "detail": ""}
-    assert found == {"jobs": [], "tasks": [], "problem": problem}
+    error = {"what": "Full", "where": "/here", "hint": "Free some space", "detail": ""}
+    assert found == {"jobs": [], "tasks": [], "problem": error}
 
 
 def test_tokens_are_in_neither() -> None:

@@ -42,9 +42,9 @@ DEFINITION = StdioDefinition(name="demo", command="unused")
 class FakeEngine:
     """A monitor whose one server connects at once, or does not; it publishes one update."""
 
-    problem: ErrorDetails | None = None
-    token_problem: ErrorDetails | None = None
-    problem_at_end: ErrorDetails | None = None
+    error: ErrorDetails | None = None
+    token_error: ErrorDetails | None = None
+    error_at_end: ErrorDetails | None = None
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class FakeEngine:
         self.questions = SimpleNamespace(open=list, find=lambda _question: None)
         self.tasks = SimpleNamespace(leave=lambda: None)
         self.jobs = SimpleNamespace(snapshot=lambda _job: None)
-        assert settings.problem is None
+        assert settings.error is None
         assert isinstance(keyring, SystemKeyring)
         assert folder is None
         assert lists == {"tools"}
@@ -80,7 +80,7 @@ class FakeEngine:
 
     async def __aexit__(self, *_: object) -> None:
         self.is_closed = True
-        self.token_problem = self.problem_at_end or self.token_problem
+        self.token_error = self.error_at_end or self.token_error
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         self._listeners.append(listener)
@@ -88,7 +88,7 @@ class FakeEngine:
 
     @property
     def resumer(self) -> SimpleNamespace:
-        return SimpleNamespace(problem=self.token_problem)
+        return SimpleNamespace(error=self.token_error)
 
     def add(self, definition: StdioDefinition) -> str:
         return definition.name
@@ -96,8 +96,8 @@ class FakeEngine:
     async def connect(self, name: str) -> ServerSnapshot:
         for listener in self._listeners:
             listener(Update())
-        if self.problem is not None:
-            raise UserError(self.problem)
+        if self.error is not None:
+            raise UserError(self.error)
         await anyio.lowlevel.checkpoint()
         return ServerSnapshot(name=name, definition=DEFINITION)
 
@@ -120,11 +120,11 @@ class NotedFront:
     def fail(self, failure: CommandFailed) -> None:
         self.told.append(f"failed: {failure.details.what}")
 
-    def decline(self, job: JobId, problem: ErrorDetails) -> None:
-        raise AssertionError(problem)
+    def decline(self, job: JobId, error: ErrorDetails) -> None:
+        raise AssertionError(error)
 
-    def warn(self, problem: ErrorDetails) -> None:
-        self.told.append(f"warned: {problem.what}")
+    def warn(self, error: ErrorDetails) -> None:
+        self.told.append(f"warned: {error.what}")
 
     def note(self, line: str) -> None:
         self.told.append(f"noted: {line}")
@@ -176,10 +176,10 @@ def go(
 
 
 def test_what_cannot_be_recorded_is_reported_once_and_keeps_nothing_from_going_on() -> None:
-    front, problem = NotedFront(), ErrorDetails("The disk is full", "/recordings")
+    front, error = NotedFront(), ErrorDetails("The disk is full", "/recordings")
     recorder = Recorder()
-    recorder.problem = problem
-    assert go(front, recorded=SessionRecording(recorder, problem)) is ExitCode.ANSWERED_ERROR
+    recorder.error = error
+    assert go(front, recorded=SessionRecording(recorder, error)) is ExitCode.ANSWERED_ERROR
     assert front.told == ["warned: The disk is full", "update of 0", "closed"]
 
 
@@ -204,7 +204,7 @@ def test_the_works_code_is_the_commands() -> None:
 def test_a_failed_connection_is_reported_to_the_front_and_to_the_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(FakeEngine, "problem", ErrorDetails("It does not start"))
+    monkeypatch.setattr(FakeEngine, "error", ErrorDetails("It does not start"))
     front = NotedFront()
     with pytest.raises(CommandFailed) as caught:
         go(front)
@@ -253,9 +253,9 @@ def test_a_reader_that_leaves_ends_the_work() -> None:
 def test_what_is_wrong_with_the_store_is_reported_once_and_the_work_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    problem = ErrorDetails("The disk is full")
-    monkeypatch.setattr(FakeEngine, "token_problem", problem)
-    monkeypatch.setattr(FakeEngine, "problem_at_end", problem)
+    error = ErrorDetails("The disk is full")
+    monkeypatch.setattr(FakeEngine, "token_error", error)
+    monkeypatch.setattr(FakeEngine, "error_at_end", error)
     front = NotedFront()
     assert go(front) is ExitCode.ANSWERED_ERROR
     assert front.told == ["warned: The disk is full", "update of 0", "closed"]
@@ -264,7 +264,7 @@ def test_what_is_wrong_with_the_store_is_reported_once_and_the_work_done(
 def test_what_goes_wrong_with_the_store_later_is_reported_before_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(FakeEngine, "problem_at_end", ErrorDetails("The disk is full"))
+    monkeypatch.setattr(FakeEngine, "error_at_end", ErrorDetails("The disk is full"))
     front = NotedFront()
-    go(front, saved=SavedStore(problem=ErrorDetails("No folder")))
+    go(front, saved=SavedStore(error=ErrorDetails("No folder")))
     assert front.told == ["warned: No folder", "update of 0", "warned: The disk is full", "closed"]

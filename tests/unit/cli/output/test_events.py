@@ -105,7 +105,7 @@ def test_numbers_come_as_they_are(witness: Witness, number: float) -> None:
     assert type(found["progress"]) is type(number)
 
 
-def test_progress_that_breaks_rules_is_reported_with_its_problems(witness: Witness) -> None:
+def test_progress_that_breaks_rules_is_reported_with_its_errors(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called("a"))
     witness.events.on_update(
         witness.traffic.received(
@@ -126,7 +126,7 @@ def test_progress_that_breaks_rules_is_reported_with_its_problems(witness: Witne
 
 @pytest.mark.requirement("FR-10")
 @pytest.mark.parametrize(
-    ("ticks", "problem"),
+    ("ticks", "error"),
     [
         ([(5, 10), (3, 10)], "Progress did not increase: 3 after 5"),
         ([(5, 10), (5, 10)], "Progress did not increase: 5 after 5"),
@@ -136,13 +136,13 @@ def test_progress_that_breaks_rules_is_reported_with_its_problems(witness: Witne
     ],
 )
 def test_progress_that_does_not_fit_what_came_before_is_reported_so(
-    witness: Witness, ticks: list[tuple[int, int]], problem: str
+    witness: Witness, ticks: list[tuple[int, int]], error: str
 ) -> None:
     witness.events.on_update(witness.traffic.called("a"))
     lines = [tick("a", progress, total=total) for progress, total in ticks]
     witness.events.on_update(witness.traffic.received(*lines))
     *good, bad = witness.read()[1:]
-    assert bad["problems"] == [problem]
+    assert bad["problems"] == [error]
     assert not any("problems" in event for event in good)
 
 
@@ -164,16 +164,16 @@ def test_progress_of_nobody_says_that_it_is(witness: Witness) -> None:
     assert len(listed["problems"]) == 2
 
 
-def test_each_problem_of_one_message_is_reported_once(witness: Witness) -> None:
+def test_each_error_of_one_message_is_reported_once(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called("a"))
     message = 'a "; " in it'
     witness.events.on_update(
         witness.traffic.received(tick("a", 5), tick("a", 5, total=message, message=7))
     )
-    problems = witness.last()["problems"]
-    assert len(problems) == 3
-    assert "; " in problems[0]
-    assert problems[2] == "Progress did not increase: 5 after 5"
+    errors = witness.last()["problems"]
+    assert len(errors) == 3
+    assert "; " in errors[0]
+    assert errors[2] == "Progress did not increase: 5 after 5"
 
 
 def test_a_message_longer_than_facts_keep_is_whole(witness: Witness) -> None:
@@ -315,8 +315,8 @@ def test_an_opening_is_reported_with_its_era(witness: Witness) -> None:
 
 
 def test_why_a_command_cannot_go_on_is_an_event_of_no_job(witness: Witness) -> None:
-    problem = ErrorDetails("No such tool", "server 'demo'", "Did you mean burst?")
-    witness.events.fail(CommandFailed(ExitCode.USAGE, problem))
+    error = ErrorDetails("No such tool", "server 'demo'", "Did you mean burst?")
+    witness.events.fail(CommandFailed(ExitCode.USAGE, error))
     found = witness.last()
     assert (found["event"], found["job"], found["where"]) == ("error", None, "local")
     assert found["message"] == "No such tool (server 'demo')\nDid you mean burst?"

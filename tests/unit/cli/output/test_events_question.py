@@ -37,7 +37,7 @@ def begin(witness: Witness) -> None:
 
 def test_a_question_is_an_event_once(witness: Witness) -> None:
     params = {"message": "Your name?\x1b", "requestedSchema": {"type": "object"}}
-    question = asked(id=5, key="k", params=params, job=1, problem="odd", asked_at=103.5)
+    question = asked(id=5, key="k", params=params, job=1, error="odd", asked_at=103.5)
     witness.traffic.open_questions.append(question)
     for _ in range(2):
         witness.events.on_update(Update(questions=frozenset({5})))

@@ -85,7 +85,7 @@ def test_a_saved_token_is_an_event_after_the_result_that_brought_it(
 
 
 @pytest.mark.parametrize(
-    ("members", "problem"),
+    ("members", "violation"),
     [
         ({"_meta": {"nextResumeToken": ""}}, '"nextResumeToken" is not a non-empty string'),
         ({"nextResumeToken": "t"}, '"nextResumeToken" is next to "_meta" instead of inside it'),
@@ -96,13 +96,13 @@ def test_a_saved_token_is_an_event_after_the_result_that_brought_it(
     ],
 )
 def test_a_result_tells_what_is_wrong_with_its_token(
-    witness: Witness, members: dict[str, Any], problem: str
+    witness: Witness, members: dict[str, Any], violation: str
 ) -> None:
     witness.events.on_update(witness.traffic.called("a"))
     reply = {"jsonrpc": "2.0", "id": 7, "result": members}
     witness.events.on_update(witness.traffic.received(reply))
     (answer,) = [event for event in witness.read() if event["event"] == "result"]
-    assert answer["problems"] == [problem]
+    assert answer["problems"] == [violation]
 
 
 def test_an_error_tells_of_a_token_that_it_should_not_have(witness: Witness) -> None:

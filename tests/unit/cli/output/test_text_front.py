@@ -232,7 +232,7 @@ def test_an_error_with_a_token_is_reported_as_an_error() -> None:
     assert (shown.out, shown.err) == ("", "The tool returned an error:\nThe disk is full\n")
 
 
-def test_problems_are_reported_in_safe_words() -> None:
+def test_errors_are_reported_in_safe_words() -> None:
     shown = Shown()
     shown.front.decline(1, ErrorDetails("It was refused\x1b", "demo", "Re-issue it."))
     shown.front.warn(ErrorDetails("Full\x1b", hint="Free some space."))
@@ -242,7 +242,7 @@ def test_problems_are_reported_in_safe_words() -> None:
 
 def test_what_is_wrong_with_a_question_that_was_answered_unseen_is_reported() -> None:
     shown = Shown()
-    asked = question(message="Who?", problem="requestedSchema is\x1b no JSON schema")
+    asked = question(message="Who?", error="requestedSchema is\x1b no JSON schema")
     shown.front.report_answer(asked, "accept", "as the file says")
     assert shown.meter.lines == [
         "s asks (form): Who?",

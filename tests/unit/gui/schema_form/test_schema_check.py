@@ -16,19 +16,19 @@ _SCHEMA = {
 }
 
 
-def test_each_problem_has_the_path_of_its_field() -> None:
-    problems = validate(_SCHEMA, {"rows": 0, "tags": ["a", 7]}).problems
-    assert {problem.path for problem in problems} == {("path",), ("rows",), ("tags", 1)}
+def test_each_violation_has_the_path_of_its_field() -> None:
+    violations = validate(_SCHEMA, {"rows": 0, "tags": ["a", 7]}).violations
+    assert {violation.path for violation in violations} == {("path",), ("rows",), ("tags", 1)}
 
 
 def test_what_is_missing_is_reported_at_the_field_that_is_missing() -> None:
-    assert validate(_SCHEMA, {}).problems == [
+    assert validate(_SCHEMA, {}).violations == [
         SchemaViolation(("path",), "this is required", is_missing=True)
     ]
 
 
-def test_what_fits_has_no_problems() -> None:
-    assert validate(_SCHEMA, {"path": "x", "rows": 10**30}).problems == []
+def test_what_fits_has_no_violations() -> None:
+    assert validate(_SCHEMA, {"path": "x", "rows": 10**30}).violations == []
 
 
 @pytest.mark.parametrize(
@@ -42,26 +42,26 @@ def test_what_fits_has_no_problems() -> None:
     ],
 )
 def test_a_schema_that_is_wrong_proves_nothing(schema: dict[str, object]) -> None:
-    assert validate(schema, {"a": "b"}).problems == []
+    assert validate(schema, {"a": "b"}).violations == []
 
 
 @pytest.mark.timeout(20)
 def test_what_cannot_be_checked_in_time_is_said_to_be_unchecked() -> None:
     schema = {"properties": {"a": {"pattern": "^(a|aa)+$"}, "b": {"type": "integer"}}}
-    problems, unchecked = validate(schema, {"a": "a" * 60 + "!", "b": "x"})
-    assert [problem.path for problem in problems] == [("b",)]
+    violations, unchecked = validate(schema, {"a": "a" * 60 + "!", "b": "x"})
+    assert [violation.path for violation in violations] == [("b",)]
     assert unchecked == ("matching the pattern '^(a|aa)+$' took too long",)
 
 
 def test_an_ordinary_pattern_is_matched() -> None:
     schema = {"properties": {"a": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"}}}
-    assert validate(schema, {"a": "2026-11"}).problems == []
-    assert [problem.path for problem in validate(schema, {"a": "x"}).problems] == [("a",)]
+    assert validate(schema, {"a": "2026-11"}).violations == []
+    assert [violation.path for violation in validate(schema, {"a": "x"}).violations] == [("a",)]
 
 
 def test_messages_are_bounded_and_safe_to_show() -> None:
-    (problem,) = validate(
+    (violation,) = validate(
         {"properties": {"a": {"type": "integer"}}}, {"a": "\u202e" + "x" * 9_000}
-    ).problems
-    assert len(problem.message) <= 300
-    assert "\u202e" not in problem.message
+    ).violations
+    assert len(violation.message) <= 300
+    assert "\u202e" not in violation.message

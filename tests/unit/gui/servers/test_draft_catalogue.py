@@ -64,18 +64,18 @@ def test_a_secret_of_oauth_goes_to_the_keyring() -> None:
     assert reading.secrets == {name: "hush"}
     assert isinstance(reading.definition, HttpDefinition)
     assert reading.definition.oauth.client_secret == f"${{keyring:{name}}}"
-    assert "client_secret" in read_draft(draft, has_keyring=False).problems
+    assert "client_secret" in read_draft(draft, has_keyring=False).errors
 
 
 @pytest.mark.parametrize("draft", [Draft(), Draft(kind=ServerKind.URL, url="htp:/foo")])
 def test_no_name_is_asked_for_while_there_is_nothing_to_make_it_of(draft: Draft) -> None:
-    problems = read_draft(draft).problems
-    assert list(problems) == [draft.kind.value]
-    assert all(words[0].isupper() for words in problems.values())
+    errors = read_draft(draft).errors
+    assert list(errors) == [draft.kind.value]
+    assert all(words[0].isupper() for words in errors.values())
 
 
 def test_a_name_is_asked_for_where_none_can_be_made() -> None:
-    assert read_draft(Draft(command="/")).problems == {"name": "Enter a name."}
+    assert read_draft(Draft(command="/")).errors == {"name": "Enter a name."}
 
 
 @pytest.mark.parametrize(
@@ -104,5 +104,5 @@ def test_a_name_is_asked_for_where_none_can_be_made() -> None:
 def test_what_is_wrong_is_reported_at_its_field(draft: Draft, field: str) -> None:
     reading = read_draft(draft, names={"taken"})
     assert reading.definition is None
-    assert set(reading.problems) - {"name"} == {field} - {"name"}
-    assert reading.problems.get(field)
+    assert set(reading.errors) - {"name"} == {field} - {"name"}
+    assert reading.errors.get(field)

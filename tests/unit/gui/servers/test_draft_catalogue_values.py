@@ -9,8 +9,8 @@ from mcp_progress_monitor.gui.servers.draft import (
     ValueKind,
     doubled,
     entered,
+    error_of,
     for_keyring,
-    problem_of,
     readable_secrets,
     secrets_of,
 )
@@ -72,7 +72,7 @@ def test_texts_that_look_like_secrets_are_named() -> None:
     ],
 )
 def test_what_is_wrong_with_a_row(value: EnteredValue, has_keyring: bool, is_wrong: bool) -> None:
-    assert bool(problem_of(value, has_keyring=has_keyring)) is is_wrong
+    assert bool(error_of(value, has_keyring=has_keyring)) is is_wrong
 
 
 def test_names_that_stand_twice_are_found() -> None:

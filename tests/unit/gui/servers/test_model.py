@@ -56,7 +56,7 @@ def test_rows_follow_servers_that_come_go_and_change(
 def test_a_server_that_is_connected_after_others_says_that_it_waits(
     model: ServersModel, source: FakeServers
 ) -> None:
-    failed = server("b", state=ServerState.FAILED, problem=ErrorDetails("It is broken"))
+    failed = server("b", state=ServerState.FAILED, error=ErrorDetails("It is broken"))
     source.held[1:] = [failed, server("c", state=ServerState.CONNECTING)]
     model.apply(frozenset({"b", "c"}))
     model.set_turns(frozenset("abc"))

@@ -21,7 +21,7 @@ def test_garbage_is_described() -> None:
     message = finish(read_message(frame(1, b"Listening on port 80")))
     assert not message.is_json
     assert message.envelope is not None
-    assert "not JSON" in message.envelope.problems[0]
+    assert "not JSON" in message.envelope.violations[0]
 
 
 def test_stderr_and_blank_lines_are_no_json() -> None:
@@ -45,7 +45,7 @@ def test_a_large_message_is_read_in_slices() -> None:
 def test_large_garbage_is_described() -> None:
     message = finish(read_message(frame(1, b"{" + b"x" * 2 * OVERSIZED)))
     assert message.envelope is not None
-    assert message.envelope.problems == ("not JSON",)
+    assert message.envelope.violations == ("not JSON",)
 
 
 def test_deep_nesting_is_outlined() -> None:

@@ -56,7 +56,7 @@ async def test_a_sign_in_that_nobody_makes_ends_before_the_limit_of_connecting(
     assert not limit.scope.cancelled_caught
 
 
-def test_the_problem_says_how_long_was_waited() -> None:
+def test_the_error_says_how_long_was_waited() -> None:
     assert "5 min" in not_signed_in("http://a/mcp").what
 
 

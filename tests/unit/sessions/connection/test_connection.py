@@ -157,8 +157,8 @@ async def test_cancelling_the_owner_ends_the_connection_politely() -> None:
     assert isinstance(log.facts[-1], ConnectionClosed)
 
 
-async def test_a_transport_that_cannot_be_opened_is_a_problem_for_who_waits() -> None:
-    server, log = PlayedServer(silence, problem=ErrorDetails("No such thing", "here")), Log()
+async def test_a_transport_that_cannot_be_opened_is_an_error_for_who_waits() -> None:
+    server, log = PlayedServer(silence, error=ErrorDetails("No such thing", "here")), Log()
     connection = connection_to(server, log)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(connection.run)
@@ -297,7 +297,7 @@ async def test_a_defect_of_ours_ends_the_connection_and_nothing_else() -> None:
         asked = connection.outbox.ask("tools/call", {})
         assert await asked.over(5) is ExchangeEnd.LOST
         await connection.over()
-    assert connection.problem is not None
+    assert connection.error is not None
     assert server.is_released
 
 

@@ -135,10 +135,10 @@ async def test_attempts_that_fail_are_counted_up_to_the_limit(
         stage.servers[0].end(exit_code=1)
         await stage.until_state(ServerState.FAILED)
         assert len(stage.servers) == 3
-        problem = stage.manager.snapshot("s").problem
-        assert problem is not None
-        assert "2 times in a row" in problem.what
-        assert "exit code 9" in problem.detail
+        error = stage.manager.snapshot("s").error
+        assert error is not None
+        assert "2 times in a row" in error.what
+        assert "exit code 9" in error.detail
         stage.is_broken = False
         await stage.connector.connect("s")
         assert stage.state() is ServerState.CONNECTED
@@ -174,7 +174,7 @@ async def test_disconnecting_what_waits_ends_the_waiting(monkeypatch: pytest.Mon
         await stage.until_state(ServerState.WAITING)
         await stage.connector.disconnect("s")
         found = stage.manager.snapshot("s")
-        assert (found.state, found.retry, found.problem) == (ServerState.CLOSED, None, None)
+        assert (found.state, found.retry, found.error) == (ServerState.CLOSED, None, None)
 
 
 async def test_a_server_that_is_renamed_while_it_waits_comes_back_under_its_new_name(
@@ -256,10 +256,10 @@ async def test_closing_ends_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_after_the_end_nothing_is_begun_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    problems: dict[str, ErrorDetails] = {}
+    errors: dict[str, ErrorDetails] = {}
 
     async def connect() -> None:
-        problems.update(await connect_all(stage.connector.connect, names))
+        errors.update(await connect_all(stage.connector.connect, names))
 
     async with playing(Stage(monkeypatch)) as stage:
         names = [stage.manager.add(definition("n")) for _ in range(40)]
@@ -273,7 +273,7 @@ async def test_after_the_end_nothing_is_begun_any_more(monkeypatch: pytest.Monke
         with pytest.raises(UserError, match="is closing"):
             await stage.connector.connect(names[-1])
         assert len(stage.servers) == count
-    assert problems[names[-1]].what == "The program is closing"
+    assert errors[names[-1]].what == "The program is closing"
 
 
 @pytest.mark.announces_log("the watch of s's files met a defect")
@@ -310,7 +310,7 @@ async def test_what_the_gate_refuses_is_not_connected_by_anyone(
         stage.gate = refuse
         stage.servers[0].end(exit_code=1)
         await stage.until_state(ServerState.FAILED)
-        found = stage.manager.snapshot("s").problem
+        found = stage.manager.snapshot("s").error
         assert found is not None
         assert found.what == "not agreed to"
         for request in (stage.connector.connect, stage.connector.restart):

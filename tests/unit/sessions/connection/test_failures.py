@@ -30,7 +30,7 @@ def test_the_way_a_server_ended_is_reported(exit_code: int | None, words: str) -
 
 def connection(**fields: Any) -> Any:
     """What is read of a connection that has ended."""
-    usual = {"failure": None, "problem": None, "is_http": False, "exit_code": None}
+    usual = {"failure": None, "error": None, "is_http": False, "exit_code": None}
     seen = {"reason": "It ended", "http_notes": (), "stderr_tail": ()}
     return SimpleNamespace(outbox=SimpleNamespace(invalid_lines=()), **{**usual, **seen, **fields})
 
@@ -44,8 +44,8 @@ def test_nobody_is_sent_to_a_terminal_for_a_url() -> None:
 
 
 def test_a_defect_of_ours_is_not_looked_for_in_the_server() -> None:
-    problem = ErrorDetails("An internal error ended the connection", "s#1", DEFECT_HINT)
-    assert lost("server.py", connection(problem=problem)).hint == DEFECT_HINT
+    error = ErrorDetails("An internal error ended the connection", "s#1", DEFECT_HINT)
+    assert lost("server.py", connection(error=error)).hint == DEFECT_HINT
 
 
 @pytest.mark.parametrize("status", ["503 Service Unavailable", "429 Too Many Requests"])
@@ -54,15 +54,15 @@ def test_a_server_that_is_not_ready_in_time_is_not_looked_for_elsewhere(status: 
     notes = (HttpNote("POST /mcp", None, "broken"), HttpNote("POST /mcp", int(code), words))
     seen = connection(is_http=True, http_notes=notes)
     seen.outbox.queued_count = 0
-    problem = silent("http://host/mcp", 3, ["server/discover"], seen)
-    assert problem.what.startswith(f"The server kept answering {status} until")
-    assert "may be starting" in problem.hint
-    assert "URL" not in problem.hint
+    error = silent("http://host/mcp", 3, ["server/discover"], seen)
+    assert error.what.startswith(f"The server kept answering {status} until")
+    assert "may be starting" in error.hint
+    assert "URL" not in error.hint
 
 
 def test_a_server_that_answered_in_vain_and_then_not_at_all_is_silent() -> None:
     notes = (HttpNote("POST /mcp", 503, "no"), HttpNote("POST /mcp", None, "no answer yet"))
     seen = connection(is_http=True, http_notes=notes)
     seen.outbox.queued_count = 0
-    problem = silent("http://host/mcp", 3, ["server/discover"], seen)
-    assert problem.what == "The server did not answer server/discover within 3 s"
+    error = silent("http://host/mcp", 3, ["server/discover"], seen)
+    assert error.what == "The server did not answer server/discover within 3 s"

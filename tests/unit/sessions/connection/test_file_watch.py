@@ -62,29 +62,29 @@ def test_paths_count_from_the_servers_folder(tmp_path: Path) -> None:
 def test_what_does_not_exist_is_reported(tmp_path: Path) -> None:
     found = watched(server(tmp_path, "none"))
     assert found.missing == (str(tmp_path / "none"),)
-    problem = found.problem("s")
-    assert problem is not None
-    assert problem.where == str(tmp_path / "none")
+    error = found.error("s")
+    assert error is not None
+    assert error.where == str(tmp_path / "none")
 
 
 def test_what_is_closed_to_us_is_reported(closed_dir: Path) -> None:
     found = watched(server(closed_dir.parent, "closed", "closed/within"))
     assert found.missing == (str(closed_dir), str(closed_dir / "within"))
-    problem = found.problem("s")
-    assert problem is not None
-    assert "cannot be accessed" in problem.what
+    error = found.error("s")
+    assert error is not None
+    assert "cannot be accessed" in error.what
     watched(server(closed_dir / "within", args=(str(closed_dir / "within"),)))
 
 
 def test_nothing_to_watch_is_reported() -> None:
     definition = HttpDefinition(name="h", url="http://a/mcp", watch=FileWatch(is_on=True))
-    problem = watched(definition).problem("h")
-    assert problem is not None
-    assert "No files to watch" in problem.what
+    error = watched(definition).error("h")
+    assert error is not None
+    assert "No files to watch" in error.what
 
 
-def test_all_that_is_there_has_no_problem(tmp_path: Path) -> None:
-    assert watched(server(tmp_path)).problem("s") is None
+def test_all_that_is_there_has_no_error(tmp_path: Path) -> None:
+    assert watched(server(tmp_path)).error("s") is None
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ async def test_a_change_is_handed_over_and_the_end_lets_go_of_the_thread(tmp_pat
         heard.append(paths)
         notifications.set()
 
-    def fail(problem: ErrorDetails | None) -> None:
-        raise AssertionError(problem)
+    def fail(error: ErrorDetails | None) -> None:
+        raise AssertionError(error)
 
     watcher = FileWatcher(server(tmp_path))
     async with anyio.create_task_group() as tasks:
@@ -154,19 +154,19 @@ class Heard:
     def __init__(self, watcher: FileWatcher) -> None:
         self.watcher = watcher
         self.paths: list[tuple[str, ...]] = []
-        self.problems: list[ErrorDetails | None] = []
+        self.errors: list[ErrorDetails | None] = []
         self._news = anyio.Event()
 
     async def _note(self, paths: tuple[str, ...]) -> None:
         self.paths.append(paths)
         self._news.set()
 
-    def _note_problem(self, problem: ErrorDetails | None) -> None:
-        self.problems.append(problem)
+    def _note_error(self, error: ErrorDetails | None) -> None:
+        self.errors.append(error)
         self._news.set()
 
     async def run(self) -> None:
-        await self.watcher.run(self._note, self._note_problem)
+        await self.watcher.run(self._note, self._note_error)
 
     async def until(self, condition: Callable[[], object], act: Callable[[], object]) -> None:
         """Do something again and again, for the watch takes a moment to begin."""
@@ -199,11 +199,11 @@ async def test_what_the_system_refuses_is_reported(
 
     monkeypatch.setattr("watchfiles.watch", refuse)
     async with heard_from(server(tmp_path)) as heard:
-        await heard.until(lambda: heard.problems, nothing)
-    (problem,) = heard.problems
-    assert problem is not None
-    assert problem.where == str(tmp_path)
-    assert "No space left" in problem.detail
+        await heard.until(lambda: heard.errors, nothing)
+    (error,) = heard.errors
+    assert error is not None
+    assert error.where == str(tmp_path)
+    assert "No space left" in error.detail
 
 
 async def test_a_folder_that_is_made_anew_is_watched_again(tmp_path: Path) -> None:
@@ -225,11 +225,11 @@ async def test_a_folder_that_is_made_anew_is_watched_again(tmp_path: Path) -> No
 async def test_what_was_missing_is_watched_once_it_is_there(tmp_path: Path) -> None:
     made = tmp_path / "src"
     async with heard_from(server(tmp_path, "src")) as heard:
-        assert heard.watcher.problem is not None
+        assert heard.watcher.error is not None
         made.mkdir()
         await heard.until(lambda: heard.paths, nothing)
         assert heard.paths == [(str(made),)]
-        assert heard.problems == [None]
+        assert heard.errors == [None]
         script = made / "a.py"
         await heard.until(lambda: heard.paths[1:], lambda: script.write_text("1"))
         assert heard.paths[1] == (str(script),)
@@ -289,7 +289,7 @@ async def test_a_name_that_is_no_text_ends_no_watch(tmp_path: Path) -> None:
         await anyio.sleep(1)
         count = len(heard.paths)
         await heard.until(lambda: heard.paths[count:], lambda: script.write_text("2"))
-        assert heard.problems == []
+        assert heard.errors == []
 
 
 def test_paths_are_known_with_and_without_links(tmp_path: Path) -> None:

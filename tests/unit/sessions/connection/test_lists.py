@@ -84,7 +84,7 @@ async def test_all_lists_that_the_server_has_are_read() -> None:
         assert [tool.name for tool in of.lists.tools] == ["a"]
         assert [resource.uri for resource in of.lists.resources] == ["x:1"]
         assert [prompt.name for prompt in of.lists.prompts] == ["p"]
-        assert of.lists.problem is None
+        assert of.lists.error is None
 
 
 async def test_lists_that_the_server_does_not_have_are_not_asked_for() -> None:
@@ -115,8 +115,8 @@ async def test_pages_that_go_in_circles_are_left_and_reported_of(cursors: list[s
     async with kept(script, {"tools": {}}) as of:
         await of.until_changed(1)
         assert len(of.lists.tools) == len(cursors)
-        assert of.lists.problem is not None
-        assert "does not end" in of.lists.problem.detail
+        assert of.lists.error is not None
+        assert "does not end" in of.lists.error.detail
 
 
 async def test_pages_without_end_are_left_and_reported_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ async def test_pages_without_end_are_left_and_reported_of(monkeypatch: pytest.Mo
     async with kept(script, {"tools": {}}) as of:
         await of.until_changed(1)
         assert len(of.server.sent) == 10
-        assert of.lists.problem is not None
+        assert of.lists.error is not None
 
 
 async def test_an_announced_change_is_fetched() -> None:
@@ -152,7 +152,7 @@ async def test_a_server_that_announces_a_change_with_each_list_is_not_asked_all_
         assert len(of.server.sent) <= 3
 
 
-async def test_a_refused_list_is_a_problem_and_the_others_are_read() -> None:
+async def test_a_refused_list_is_an_error_and_the_others_are_read() -> None:
     def script(message: Message) -> list[Message]:
         if message["method"] == "tools/list":
             return [error(message, -32603, "broken today")]
@@ -160,12 +160,12 @@ async def test_a_refused_list_is_a_problem_and_the_others_are_read() -> None:
 
     async with kept(script, {"tools": {}, "prompts": {}}) as of:
         await of.until_changed(2)
-        assert of.lists.problem is not None
-        assert "broken today" in of.lists.problem.what
+        assert of.lists.error is not None
+        assert "broken today" in of.lists.error.what
         assert len(of.lists.prompts) == 1
 
 
-async def test_a_problem_is_gone_once_the_list_was_read() -> None:
+async def test_an_error_is_gone_once_the_list_was_read() -> None:
     def script(message: Message) -> list[Message]:
         if message["id"] == 1:
             return [error(message, -32603)]
@@ -173,18 +173,18 @@ async def test_a_problem_is_gone_once_the_list_was_read() -> None:
 
     async with kept(script, {"tools": {}}) as of:
         await of.until_changed(1)
-        assert of.lists.problem is not None
+        assert of.lists.error is not None
         of.server.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         await of.until_changed(2)
-        assert of.lists.problem is None
+        assert of.lists.error is None
 
 
 async def test_a_list_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "_LIMIT_S", 0.02)
     async with kept(by_method(), {"tools": {}}) as of:
         await of.until_changed(1)
-        assert of.lists.problem is not None
-        assert "did not answer tools/list" in of.lists.problem.what
+        assert of.lists.error is not None
+        assert "did not answer tools/list" in of.lists.error.what
         await of.server.until_sent("notifications/cancelled")
 
 
@@ -193,8 +193,8 @@ async def test_items_that_cannot_be_read_are_reported_and_cost_the_others_nothin
     async with kept(script, {"tools": {}}) as of:
         await of.until_changed(1)
         assert [tool.name for tool in of.lists.tools] == ["good"]
-        assert of.lists.problem is not None
-        assert "tools 2" in of.lists.problem.detail
+        assert of.lists.error is not None
+        assert "tools 2" in of.lists.error.detail
 
 
 async def test_a_list_larger_than_a_megabyte_is_read_whole() -> None:
@@ -203,7 +203,7 @@ async def test_a_list_larger_than_a_megabyte_is_read_whole() -> None:
     async with kept(script, {"tools": {}}) as of:
         await of.until_changed(1)
         assert len(of.lists.tools) == 1500
-        assert of.lists.problem is None
+        assert of.lists.error is None
 
 
 @pytest.mark.parametrize("padding", [0, 1_200_000])
@@ -215,12 +215,12 @@ async def test_a_schema_nested_too_deep_costs_no_tool_its_name(padding: int) -> 
     async with kept(script, {"tools": {}}) as of:
         await of.until_changed(1)
         assert [tool.name for tool in of.lists.tools] == ["a", "deep"]
-        assert of.lists.problem is not None
-        assert of.lists.problem.detail.startswith('tools 2: "inputSchema" is a value of ')
-        assert of.lists.problem.detail.endswith("nested too deeply to decode")
+        assert of.lists.error is not None
+        assert of.lists.error.detail.startswith('tools 2: "inputSchema" is a value of ')
+        assert of.lists.error.detail.endswith("nested too deeply to decode")
 
 
-async def test_a_large_list_that_is_broken_inside_is_a_problem_and_no_defect() -> None:
+async def test_a_large_list_that_is_broken_inside_is_an_error_and_no_defect() -> None:
     def script(message: Message) -> list[bytes]:
         long = tool("a") | {"description": "d" * 1_200_000}
         raw = json.dumps(result(message, {"tools": [long]})).encode()
@@ -228,8 +228,8 @@ async def test_a_large_list_that_is_broken_inside_is_a_problem_and_no_defect() -
 
     async with kept(script, {"tools": {}}) as of:
         await of.until_changed(1)
-        assert of.lists.problem is not None
-        assert of.lists.problem.what == "The reply to tools/list cannot be read"
+        assert of.lists.error is not None
+        assert of.lists.error.what == "The reply to tools/list cannot be read"
 
 
 @pytest.mark.parametrize("has_headers", [True, False])
@@ -242,13 +242,13 @@ async def test_tools_whose_marks_for_headers_are_wrong_are_listed_and_reported_o
     async with kept(script, {"tools": {}}, closes_streams=has_headers) as of:
         await of.until_changed(1)
         assert [found.name for found in of.lists.tools] == ["plain", "marked"]
-        problem = of.lists.problem
+        error = of.lists.error
     if not has_headers:  # nothing but 2026-07-28 over HTTP has headers of arguments
-        assert problem is None
+        assert error is None
         return
-    assert problem is not None
-    assert problem.detail.startswith('marked: "x-mcp-header" of "a" is "two words"')
-    assert "called without the headers" in problem.detail
+    assert error is not None
+    assert error.detail.startswith('marked: "x-mcp-header" of "a" is "two words"')
+    assert "called without the headers" in error.detail
 
 
 async def test_tools_are_listed_anew_once_for_all_who_ask_at_the_same_time() -> None:
@@ -284,9 +284,9 @@ async def test_a_list_that_is_not_kept_is_read_only_when_it_is_asked_for() -> No
         listed = await of.lists.read_now("resourceTemplates")
         (template,) = listed.items
         assert (template.uri_template, template.mime_type) == ("x:{n}", "a/b")
-        assert listed.problem is not None
-        assert '"uriTemplate" is' in listed.problem.detail
-        assert of.lists.problem is None
+        assert listed.error is not None
+        assert '"uriTemplate" is' in listed.error.detail
+        assert of.lists.error is None
         await of.lists.reload_tools()
         assert [tool.name for tool in of.lists.tools] == ["a"]
 

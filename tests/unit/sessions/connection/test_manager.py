@@ -150,11 +150,11 @@ def test_a_sign_in_is_in_the_picture_of_its_server() -> None:
 def test_why_files_are_not_watched_is_reported_once() -> None:
     servers, changed = manager()
     servers.add(server("a"))
-    problem = ErrorDetails("no")
-    servers.note_watch("a", problem)
-    servers.note_watch("a", problem)
+    error = ErrorDetails("no")
+    servers.note_watch("a", error)
+    servers.note_watch("a", error)
     assert changed == ["a", "a"]
-    assert servers.snapshot("a").problem is None  # it is not connected: nothing is watched
+    assert servers.snapshot("a").error is None  # it is not connected: nothing is watched
 
 
 def test_pictures_of_a_server_cost_its_fingerprint_once(monkeypatch: pytest.MonkeyPatch) -> None:

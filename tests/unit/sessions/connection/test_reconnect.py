@@ -185,21 +185,21 @@ def test_those_who_waited_are_reported_what_comes_next() -> None:
     assert "Restarting now" in server.reconnecting.outlook(server.now)
 
 
-def test_the_problem_after_the_limit_says_how_often_and_why_it_failed_last() -> None:
+def test_the_error_after_the_limit_says_how_often_and_why_it_failed_last() -> None:
     server = Server(RestartPolicy(limit=2))
     server.comes_up()
     server.ends()
-    assert server.reconnecting.problem(LAST) == LAST
+    assert server.reconnecting.error(LAST) == LAST
     server.fails()
     server.fails()
-    told = server.reconnecting.problem(LAST)
+    told = server.reconnecting.error(LAST)
     assert told is not None
     assert told.what == "The server was reconnected 2 times in a row and failed each time"
     assert told.where == "run-it"
     assert told.detail == "Last failure: The server exited with exit code 4\nlast words"
     assert "2 times in a row" in server.reconnecting.outlook(server.now)
     server.reconnecting.begin()
-    assert server.reconnecting.problem(LAST) == LAST
+    assert server.reconnecting.error(LAST) == LAST
 
 
 async def test_whoever_waits_is_woken_by_each_change() -> None:
@@ -231,8 +231,8 @@ def test_an_attempt_that_is_refused_is_the_last_and_the_server_says_why() -> Non
     server.reconnecting.refused(ErrorDetails("not agreed to"))
     assert server.retry() is None
     assert not server.reconnecting.is_reconnecting
-    assert server.reconnecting.problem(LAST) == ErrorDetails(
+    assert server.reconnecting.error(LAST) == ErrorDetails(
         "not agreed to", detail="Before that: The server exited with exit code 4"
     )
     server.reconnecting.begin()
-    assert server.reconnecting.problem(LAST) == LAST
+    assert server.reconnecting.error(LAST) == LAST

@@ -67,17 +67,17 @@ class Life:
             self.states.append(state)
         self._changed.set()
 
-    async def problem_that_comes(self) -> ErrorDetails:
-        """The first problem of the snapshot after this."""
+    async def error_that_comes(self) -> ErrorDetails:
+        """The first error of the snapshot after this."""
         with anyio.fail_after(10):
-            while (problem := self.session.snapshot().problem) is None:
+            while (error := self.session.snapshot().error) is None:
                 self._changed = anyio.Event()
                 await self._changed.wait()
-        return problem
+        return error
 
-    async def problem_has_gone(self) -> None:
+    async def error_has_gone(self) -> None:
         with anyio.fail_after(10):
-            while self.session.snapshot().problem is not None:
+            while self.session.snapshot().error is not None:
                 self._changed = anyio.Event()
                 await self._changed.wait()
 
@@ -136,9 +136,9 @@ async def test_a_server_that_ends_by_itself_has_failed_and_tells_how() -> None:
         await session.over()
         found = session.snapshot()
     assert found.state is ServerState.FAILED
-    assert found.problem is not None
-    assert found.problem.what == "The server exited with exit code 4"
-    assert "last words" in found.problem.detail
+    assert found.error is not None
+    assert found.error.what == "The server exited with exit code 4"
+    assert "last words" in found.error.detail
     assert found.stderr_tail == ("last words",)
 
 
@@ -146,10 +146,10 @@ async def test_a_connection_that_comes_to_nothing_ends_for_the_reason_that_is_re
     life = Life([PlayedServer(by_method(discover=-32601, initialize={"protocolVersion": 7}))])
     async with lived(life) as session:
         await session.over()
-        problem, connection = session.snapshot().problem, session.current
-    assert problem is not None
+        error, connection = session.snapshot().error, session.current
+    assert error is not None
     assert connection is not None
-    assert connection.reason == problem.what
+    assert connection.reason == error.what
 
 
 async def test_a_server_we_close_has_not_failed() -> None:
@@ -159,7 +159,7 @@ async def test_a_server_we_close_has_not_failed() -> None:
         session.close()
         await session.over()
     assert session.snapshot().state is ServerState.CLOSED
-    assert session.snapshot().problem is None
+    assert session.snapshot().error is None
 
 
 async def test_closing_while_connecting_ends_it_for_those_who_wait() -> None:
@@ -206,7 +206,7 @@ async def test_what_a_server_printed_instead_is_quoted_when_the_limit_is_reached
 
 
 async def test_a_server_that_cannot_be_started_tells_why() -> None:
-    server = PlayedServer(by_method(), problem=ErrorDetails("No such command", "c", "Install it."))
+    server = PlayedServer(by_method(), error=ErrorDetails("No such command", "c", "Install it."))
     async with lived(Life([server])) as session:
         with pytest.raises(UserError) as caught:
             await session.ready()
@@ -239,23 +239,23 @@ async def test_a_server_that_does_not_read_is_reported_until_it_reads_again(
         server.stop_reading()
         for number in range(3000):
             server.say({"jsonrpc": "2.0", "id": number, "method": "ping"})
-        problem = await life.problem_that_comes()
-        assert problem.what.startswith("The server is not reading its input: 1,00")
-        assert problem.what.endswith(" messages wait")
-        assert problem.where == "c"
+        error = await life.error_that_comes()
+        assert error.what.startswith("The server is not reading its input: 1,00")
+        assert error.what.endswith(" messages wait")
+        assert error.where == "c"
         assert session.snapshot().state is ServerState.CONNECTED
         server.read_on()
-        await life.problem_has_gone()
+        await life.error_has_gone()
 
 
 async def test_a_moment_of_not_reading_is_not_reported_of() -> None:
     server = well_behaved()
     life = Life([server])
-    problems = []
+    errors = []
     async with lived(life) as session:
         await session.ready()
         session.connection.outbox.hold_watchers.append(
-            lambda: problems.append(session.snapshot().problem)
+            lambda: errors.append(session.snapshot().error)
         )
         server.stop_reading()
         for number in range(3000):
@@ -266,7 +266,7 @@ async def test_a_moment_of_not_reading_is_not_reported_of() -> None:
         server.read_on()
         sent = len(server.sent)
         await server.until_count(sent + 2000)
-        assert problems == []
+        assert errors == []
 
 
 @pytest.mark.announces_log("the session with s met a defect")
@@ -279,9 +279,9 @@ async def test_a_defect_beside_a_session_ends_that_session_alone() -> None:
         await session.ready()
         session.start_soon(defective, "defective")
         await session.over()
-    problem = session.snapshot().problem
-    assert problem is not None
-    assert problem.what == "An internal error ended the session"
+    error = session.snapshot().error
+    assert error is not None
+    assert error.what == "An internal error ended the session"
     assert session.snapshot().state is ServerState.FAILED
 
 
@@ -296,7 +296,7 @@ async def test_a_call_that_needs_input_while_its_server_is_ended_is_lost() -> No
         asked = await server.until_sent("tools/call")
         server.last_output = [result(asked, {"resultType": "input_required", "requestState": "s"})]
     assert exchange.end is ExchangeEnd.LOST
-    assert connection.problem is None
+    assert connection.error is None
 
 
 async def test_while_the_user_signs_in_the_time_for_connecting_stands_still() -> None:
@@ -309,9 +309,9 @@ async def test_while_the_user_signs_in_the_time_for_connecting_stands_still() ->
         session.note_sign_in(is_open=False)
         with anyio.fail_after(5):
             await session.over()
-    problem = session.snapshot().problem
-    assert problem is not None
-    assert "within 1 s" in problem.what
+    error = session.snapshot().error
+    assert error is not None
+    assert "within 1 s" in error.what
 
 
 async def test_a_sign_in_that_never_ends_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,9 +323,9 @@ async def test_a_sign_in_that_never_ends_is_reported(monkeypatch: pytest.MonkeyP
         session.note_sign_in(is_open=True)
         with anyio.fail_after(5):
             await session.over()
-    problem = session.snapshot().problem
-    assert problem is not None
-    assert problem.what.startswith("Sign-in was not completed within")
+    error = session.snapshot().error
+    assert error is not None
+    assert error.what.startswith("Sign-in was not completed within")
 
 
 async def test_why_it_was_begun_is_on_record_before_it_opens() -> None:

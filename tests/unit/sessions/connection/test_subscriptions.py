@@ -48,12 +48,12 @@ class Reader:
         self.settings = ServerSettings(log_level=level)
         self.notifications.look()
 
-    async def has_problem(self) -> str:
+    async def has_error(self) -> str:
         with anyio.fail_after(5):
-            while self.notifications.problem is None:
+            while self.notifications.error is None:
                 self._changed = anyio.Event()
                 await self._changed.wait()
-        return self.notifications.problem.what
+        return self.notifications.error.what
 
 
 @contextlib.asynccontextmanager
@@ -103,7 +103,7 @@ async def test_resources_are_subscribed_to_and_given_up() -> None:
 async def test_what_the_server_refuses_is_reported() -> None:
     async with reading(by_method(setLevel=-32602)) as reader:
         reader.set_level("debug")
-        words = await reader.has_problem()
+        words = await reader.has_error()
     assert words == "The server refused logging/setLevel: no"
 
 
@@ -187,7 +187,7 @@ async def test_a_server_that_refuses_to_be_listened_to_is_left_alone() -> None:
     async with reading(
         by_method(listen=-32601), "2026-07-28", tools={"listChanged": True}
     ) as reader:
-        words = await reader.has_problem()
+        words = await reader.has_error()
     assert words == "The server refused subscriptions/listen: no"
     assert reader.server.methods == ["subscriptions/listen"]
 
@@ -206,7 +206,7 @@ async def test_a_subscription_that_the_server_ends_is_begun_again(
     async with reading(ending, "2026-07-28", tools={"listChanged": True}) as reader:
         await reader.server.until_count(2)
     assert reader.server.methods[:2] == ["subscriptions/listen"] * 2
-    assert reader.notifications.problem is None
+    assert reader.notifications.error is None
 
 
 async def test_a_server_whose_stream_alone_was_lost_is_listened_to_again(
@@ -221,7 +221,7 @@ async def test_a_server_whose_stream_alone_was_lost_is_listened_to_again(
         reader.connection.lost(request, Loss("lost", ErrorDetails("The response ended", "here")))
         await reader.server.until_count(2)
     assert reader.server.methods[:2] == ["subscriptions/listen"] * 2
-    assert reader.notifications.problem is None
+    assert reader.notifications.error is None
 
 
 async def test_nothing_is_listened_for_once_the_connection_ends() -> None:

@@ -51,12 +51,12 @@ def test_a_server_that_was_never_connected_has_only_causes_on_the_disk() -> None
 
 
 def test_silence_at_the_limit_may_be_a_download() -> None:
-    problem = ErrorDetails("The server did not answer server/discover within 15 s")
+    error = ErrorDetails("The server did not answer server/discover within 15 s")
     silent = dataclasses.replace(
         FAILED,
         exit_code=-15,
-        problem=problem,
-        ending=problem.what,
+        error=error,
+        ending=error.what,
         end_kind=EndKind.TIMED_OUT,
         command=("npx", "x"),
     )

@@ -12,8 +12,8 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 URL = "https://host.example/mcp"
 
 
-def report(*notes: HttpNote, url: str = URL, problem: ErrorDetails | None = None) -> DoctorReport:
-    return DoctorReport("s", ServerState.FAILED, url, http=notes, problem=problem)
+def report(*notes: HttpNote, url: str = URL, error: ErrorDetails | None = None) -> DoctorReport:
+    return DoctorReport("s", ServerState.FAILED, url, http=notes, error=error)
 
 
 def note(status: int | None, words: str = "", body: str = "", **headers: str) -> HttpNote:
@@ -42,9 +42,9 @@ def test_what_kept_a_request_from_its_host_is_reported_and_quoted(words: str, te
     assert words in cause.text
 
 
-def test_without_a_request_the_problem_tells() -> None:
+def test_without_a_request_the_error_tells() -> None:
     (cause,) = doctor_http.http_causes(
-        report(problem=ErrorDetails("no", "x", detail="Connection refused"))
+        report(error=ErrorDetails("no", "x", detail="Connection refused"))
     )
     assert cause.text.startswith("Nothing is listening")
 

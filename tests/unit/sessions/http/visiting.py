@@ -1,4 +1,4 @@
-"""Connections to a protected server, and the problem that a request to it meets."""
+"""Connections to a protected server, and the error that a request to it meets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def visiting(
             browser.close()
 
 
-async def problem_of(client: httpx2.AsyncClient) -> ErrorDetails:
+async def error_of(client: httpx2.AsyncClient) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         await client.post(SERVER, content=b"x")
     return caught.value.details

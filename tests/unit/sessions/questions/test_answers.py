@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.sessions.questions.answers import RpcError, problems_of, result_of
+from mcp_progress_monitor.sessions.questions.answers import RpcError, result_of, violations_of
 from mcp_progress_monitor.snapshots.questions import (
     Accept,
     Answer,
@@ -45,7 +45,7 @@ VALUES = st.recursive(
 def test_an_answer_fits_and_stands_on_the_wire_as_it_is(
     asked: Any, answer: Answer, result: dict[str, Any]
 ) -> None:
-    assert problems_of(asked, answer) == []
+    assert violations_of(asked, answer) == []
     assert result_of(asked, answer) == result
 
 
@@ -74,16 +74,16 @@ def test_a_refusal_is_an_error_with_code_minus_one() -> None:
     ],
 )
 def test_what_does_not_fit_is_named_with_its_path(asked: Any, answer: Answer, words: str) -> None:
-    assert words in "\n".join(problems_of(asked, answer))
+    assert words in "\n".join(violations_of(asked, answer))
 
 
 @pytest.mark.parametrize("schema", [None, {"type": "colour"}, {"properties": 7}])
 def test_a_schema_that_is_none_lets_any_object_through(schema: Any) -> None:
-    assert problems_of(question(schema=schema), Accept({"any": ["thing"]})) == []
+    assert violations_of(question(schema=schema), Accept({"any": ["thing"]})) == []
 
 
 @given(st.dictionaries(st.text(), VALUES))
 def test_content_that_is_accepted_goes_out_as_it_is(content: dict[str, Any]) -> None:
-    if not problems_of(FORM, Accept(content)):
+    if not violations_of(FORM, Accept(content)):
         assert result_of(FORM, Accept(content)) == {"action": "accept", "content": content}
         assert isinstance(content["name"], str)

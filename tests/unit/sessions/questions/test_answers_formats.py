@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.sessions.questions.answers import format_problems
+from mcp_progress_monitor.sessions.questions.answers import format_violations
 
 
 def _found(wanted: str, value: object) -> list[str]:
-    return format_problems(
+    return format_violations(
         {"properties": {"f": {"type": "string", "format": wanted}}}, {"f": value}
     )
 
@@ -57,4 +57,4 @@ def test_no_text_breaks_the_check(wanted: str, value: str) -> None:
 
 @pytest.mark.parametrize("schema", [{}, {"properties": 3}, {"properties": {"f": "text"}}])
 def test_a_schema_without_fields_asks_for_nothing(schema: dict[str, object]) -> None:
-    assert format_problems(schema, {"f": "x"}) == []
+    assert format_violations(schema, {"f": "x"}) == []

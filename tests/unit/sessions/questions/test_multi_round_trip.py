@@ -321,7 +321,7 @@ async def test_pages_that_an_error_names_are_asked_for_after_the_call() -> None:
         [asked] = await request_broker.asked()
         request_broker.questions.answer(asked.id, Accept())
     assert (asked.kind, asked.url, asked.key) == ("url", "https://example.com/", "e")
-    assert "call again" in asked.problem
+    assert "call again" in asked.error
     assert len(request_broker.server.sent) == 1
 
 

@@ -179,7 +179,7 @@ async def test_what_is_asked_while_the_connection_ends_is_left_unanswered_and_ha
         ]
         request_broker.connection.end("enough")
         await request_broker.connection.over()
-    assert request_broker.connection.problem is None
+    assert request_broker.connection.error is None
     assert request_broker.connection.reason == "enough"
     assert request_broker.questions.open() == ()
     assert request_broker.server.sent == []
@@ -241,7 +241,7 @@ async def test_an_oversized_question_is_read_whole() -> None:
         request_broker.questions.answer(asked.id, Sampled(SAMPLED))
         await request_broker.reply_to("q")
     assert asked.params["messages"][0]["content"] == picture
-    assert asked.problem == ""
+    assert asked.error == ""
 
 
 async def test_an_oversized_request_for_what_is_unknown_is_refused_as_well() -> None:
@@ -325,8 +325,8 @@ async def test_a_rule_whose_answer_does_not_fit_leaves_the_question_to_the_user(
     async with questioned(rules=rules) as request_broker:
         request_broker.server.say(request("q", ELICIT, FORM))
         [asked] = await request_broker.asked()
-    assert "The rule's answer is not valid" in asked.problem
-    assert "name: 3 is not of type 'string'" in asked.problem
+    assert "The rule's answer is not valid" in asked.error
+    assert "name: 3 is not of type 'string'" in asked.error
 
 
 async def test_a_page_that_was_visited_is_marked_also_after_the_answer() -> None:

@@ -31,7 +31,7 @@ def _with(**changes: Any) -> dict[str, Any]:
 def test_a_sound_form_is_read_without_a_note() -> None:
     asked = read_asked(ELICIT, FORM, ALL)
     assert (asked.kind, asked.message, asked.schema) == ("form", "Who are you?", SCHEMA)
-    assert asked.problems == ()
+    assert asked.errors == ()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_sound_form_is_read_without_a_note() -> None:
 )
 def test_a_schema_that_is_no_form_is_noted(schema: Any, words: str, is_kept: bool) -> None:
     asked = read_asked(ELICIT, _with(requestedSchema=schema), ALL)
-    assert words in "\n".join(asked.problems)
+    assert words in "\n".join(asked.errors)
     assert (asked.schema is not None) is is_kept
 
 
@@ -59,11 +59,11 @@ def test_a_schema_that_is_no_form_is_noted(schema: Any, words: str, is_kept: boo
 def test_a_question_without_words_is_asked_all_the_same(message: Any, words: str) -> None:
     asked = read_asked(ELICIT, _with(message=message), ALL)
     assert asked.message == ""
-    assert words in asked.problems[0]
+    assert words in asked.errors[0]
 
 
 @pytest.mark.parametrize(
-    ("url", "problems"),
+    ("url", "errors"),
     [
         ("https://example.com/a", 0),
         ("javascript:alert(1)", 1),
@@ -72,9 +72,9 @@ def test_a_question_without_words_is_asked_all_the_same(message: Any, words: str
         ("http://[", 1),
     ],
 )
-def test_only_addresses_of_web_pages_are_without_a_note(url: str, problems: int) -> None:
+def test_only_addresses_of_web_pages_are_without_a_note(url: str, errors: int) -> None:
     asked = read_asked(ELICIT, {"mode": "url", "message": "m", "url": url}, ALL)
-    assert (asked.kind, asked.url, len(asked.problems)) == ("url", url, problems)
+    assert (asked.kind, asked.url, len(asked.errors)) == ("url", url, errors)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_only_addresses_of_web_pages_are_without_a_note(url: str, problems: int)
     ],
 )
 def test_messages_with_faults_are_shown_with_a_note(params: dict[str, Any], words: str) -> None:
-    assert words in "\n".join(read_asked(CREATE_MESSAGE, params, ALL).problems)
+    assert words in "\n".join(read_asked(CREATE_MESSAGE, params, ALL).errors)
 
 
 def test_the_newest_words_stand_for_a_sampling_request() -> None:
@@ -105,7 +105,7 @@ def test_the_newest_words_stand_for_a_sampling_request() -> None:
     blocks = [{"type": "text", "text": "last"}, {"type": "image", "data": "aGk="}]
     messages = [first, {"role": "user", "content": blocks}]
     asked = read_asked(CREATE_MESSAGE, {**SAMPLING, "messages": messages}, ALL)
-    assert (asked.message, asked.problems) == ("last", ())
+    assert (asked.message, asked.errors) == ("last", ())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.sessions.transport.process import folder_problem, start_problem
+from mcp_progress_monitor.sessions.transport.process import folder_error, start_error
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ def server(command: str, cwd: Path | None = None) -> StdioDefinition:
 
 
 def folder_words(folder: Path) -> str:
-    problem = folder_problem(server("run", folder))
-    return "" if problem is None else problem.what
+    error = folder_error(server("run", folder))
+    return "" if error is None else error.what
 
 
 def test_a_folder_to_start_in_that_cannot_be_used_is_reported(closed_dir: Path) -> None:
@@ -34,9 +34,9 @@ def test_a_folder_to_start_in_that_cannot_be_used_is_reported(closed_dir: Path) 
 def test_a_command_in_a_closed_folder_is_not_said_to_lack_a_right(closed_dir: Path) -> None:
     path = closed_dir / "within"
     refused = PermissionError(errno.EACCES, "Permission denied")
-    problem = start_problem(server(str(path)), {}, refused)
-    assert "permission denied for a folder on its path" in problem.what
-    assert problem.where == str(path)
+    error = start_error(server(str(path)), {}, refused)
+    assert "permission denied for a folder on its path" in error.what
+    assert error.where == str(path)
     missing = FileNotFoundError(errno.ENOENT, "No such file")
-    problem = start_problem(server(str(path)), {}, missing)
-    assert problem.what == "Cannot start the server: file not found"
+    error = start_error(server(str(path)), {}, missing)
+    assert error.what == "Cannot start the server: file not found"

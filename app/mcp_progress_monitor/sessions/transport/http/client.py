@@ -368,9 +368,9 @@ class HttpClient:
             self._end(made, f"not sent: {error.details.what}")
             raise HttpRefusedError(Loss("failed", error.details)) from error
         except NoRouteError as error:
-            problem = no_client(error.cause, self._shown(request.url))
-            self._end(made, f"not sent: {problem.what}")
-            raise UnreachableError(problem) from error
+            details = no_client(error.cause, self._shown(request.url))
+            self._end(made, f"not sent: {details.what}")
+            raise UnreachableError(details) from error
         except _NO_RESPONSE as error:
             failure = translated(error, self._shown(request.url), self._limit_s)
             self._end(made, f"broken: {failure}")

@@ -212,10 +212,10 @@ class HttpEndpoint:
 
     # The connection
 
-    def fail(self, problem: ErrorDetails) -> None:
+    def fail(self, error: ErrorDetails) -> None:
         """End the connection, after all earlier events are published."""
         if self.failure is None:
-            self.failure = problem
+            self.failure = error
             self.inbound.put(QueueEnd())
 
     def forget(self) -> None:
@@ -224,8 +224,8 @@ class HttpEndpoint:
         self.session = None
         self.fail(ErrorDetails(_FORGOTTEN, self.address, hint))
 
-    def unreachable(self, problem: ErrorDetails) -> None:
+    def unreachable(self, error: ErrorDetails) -> None:
         """End the connection: the server is unreachable, and sends nothing more."""
         if self.session is not None:
             self.session = None  # there is no server on which to end it
-        self.fail(problem)
+        self.fail(error)

@@ -90,7 +90,7 @@ class HttpRefusedError(Exception):
     """A request is not sent, or its response not followed, although the server is reachable."""
 
     def __init__(self, loss: Loss) -> None:
-        super().__init__(loss.problem.what)
+        super().__init__(loss.details.what)
         self.loss = loss
 
 
@@ -170,8 +170,8 @@ def _not_connected(error: httpx2.ConnectError, where: str) -> ErrorDetails:
         if isinstance(cause, ssl.SSLError):
             return _tls(cause, where)
     proxy = _proxy_to(where)
-    problem = _not_joined(causes, str(error), where, _named(proxy) if proxy else _SERVER)
-    return problem._replace(hint=_PROXY_HINT) if proxy else problem
+    details = _not_joined(causes, str(error), where, _named(proxy) if proxy else _SERVER)
+    return details._replace(hint=_PROXY_HINT) if proxy else details
 
 
 def _not_joined(causes: Sequence[BaseException], detail: str, where: str, who: str) -> ErrorDetails:
@@ -328,12 +328,12 @@ def refused(answer: HttpAnswer, where: str) -> Loss:
     pause_s = answer.retry_after_s
     if pause_s:
         what += f", and asks to retry after {formatting.duration(pause_s)}"
-    problem = ErrorDetails(what, where, hint, _quoted(answer))
-    return Loss("failed", problem, answer.status in _MAY_BE_OLDER)
+    error = ErrorDetails(what, where, hint, _quoted(answer))
+    return Loss("failed", error, answer.status in _MAY_BE_OLDER)
 
 
 def with_hint(loss: Loss, hint: str) -> Loss:
-    return loss._replace(problem=loss.problem._replace(hint=hint))
+    return loss._replace(details=loss.details._replace(hint=hint))
 
 
 def no_message(answer: HttpAnswer, where: str) -> Loss:

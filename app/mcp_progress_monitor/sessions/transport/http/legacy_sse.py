@@ -68,13 +68,13 @@ class LegacySseStream:
         except BrokenError as error:
             self._fail(_ended(error.reason, site.address))
         except HttpRefusedError as error:
-            self._fail(error.loss.problem)
+            self._fail(error.loss.details)
         else:
             self._fail(_ended(ending.reason, site.address))
 
-    def _fail(self, problem: ErrorDetails) -> None:
+    def _fail(self, error: ErrorDetails) -> None:
         if self.is_found or not self._is_trial:
-            self._site.fail(problem)
+            self._site.fail(error)
         self._endpoint.set()
 
     def _on_other(self, event: SseEvent) -> None:
@@ -100,13 +100,13 @@ class LegacySseStream:
 
 def _no_stream(answer: errors.HttpAnswer, where: str) -> ErrorDetails:
     if answer.status >= 300:
-        problem = errors.refused(answer, where).problem
+        error = errors.refused(answer, where).details
     else:
-        problem = errors.no_message(answer, where).problem
+        error = errors.no_message(answer, where).details
     if answer.status in {400, 404, 405, 406}:
         hint = "Servers from 2024-11-05 are often at /sse. Newer ones need the transport http."
-        return problem._replace(hint=hint)
-    return problem
+        return error._replace(hint=hint)
+    return error
 
 
 def _ended(reason: str, where: str) -> ErrorDetails:

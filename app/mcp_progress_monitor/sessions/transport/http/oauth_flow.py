@@ -263,7 +263,7 @@ class Discovery:
     def _read(
         self, response: httpx2.Response, model: type[BaseModel], *, must_be: bool
     ) -> BaseModel | str:
-        """The metadata, or its problem: empty if it is optional.
+        """The metadata, or an error: empty if it is optional.
 
         Many sites answer any path with a page: only a JSON object counts as metadata, unless the
         server itself named the URL (`must_be`).

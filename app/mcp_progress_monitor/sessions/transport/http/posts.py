@@ -49,9 +49,9 @@ async def end_unless_there(site: HttpEndpoint, request: int) -> None:
         await site.inbound.passed()
         if site.failure is not None or site.others(request):
             return
-        problem = await _why_not_there(site)
-        if problem is not None and not site.others(request):
-            site.unreachable(problem)
+        details = await _why_not_there(site)
+        if details is not None and not site.others(request):
+            site.unreachable(details)
 
 
 async def _why_not_there(site: HttpEndpoint) -> ErrorDetails | None:
@@ -282,7 +282,7 @@ def _unreadable(body: bytes, answer: errors.HttpAnswer) -> str:
     if answer.kind != JSON or not body or len(body) > OVERSIZED:
         return ""
     envelope = decode(body)
-    return envelope.problems[0] if envelope.kind in _NO_JSON and envelope.problems else ""
+    return envelope.violations[0] if envelope.kind in _NO_JSON and envelope.violations else ""
 
 
 def _is_mismatch(body: bytes, answer: errors.HttpAnswer) -> bool:

@@ -182,7 +182,7 @@ class UnansweredRequest(NamedTuple):
         """The event, unless the request has ended already."""
         if not self.line.is_due(self.request):
             return
-        outcome, text = self.loss.outcome, self.loss.problem.as_text()
+        outcome, text = self.loss.outcome, self.loss.details.as_text()
         fields = {"request": self.request, "outcome": outcome, "text": text}
         yield [inbound.event("call_ended", (self.when, self.at), **fields)]
         self.line.lost(self.request, self.loss)

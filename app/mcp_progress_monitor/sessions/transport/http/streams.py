@@ -175,7 +175,7 @@ class Resumption:
         self._unheard_since: float | None = None
         self._is_refused = False
         self._in_vain = 0
-        self._problem: ErrorDetails | None = None
+        self._error: ErrorDetails | None = None
         self._silence_s = _FIRST_SILENCE_S
         self._was_left = False
         self._watch: SilenceWatch | None = None
@@ -265,14 +265,14 @@ class Resumption:
                     return True
                 answer = await read_rest(site, reply)
         except UnreachableError as error:
-            self._problem = error.details
+            self._error = error.details
             self._note_unheard(error.details.what)
             return True
         except BrokenError as error:
             self._note_unheard(error.reason)
             return True
         except HttpRefusedError as error:
-            self._give_up(f"{error.loss.problem.what}.")
+            self._give_up(f"{error.loss.details.what}.")
             return False
         return self._goes_on_after(answer)
 
@@ -322,8 +322,8 @@ class Resumption:
         self.is_given_up = True
         site.lose(self._request, errors.broken(self._why_broken, why, site.address))
         is_unheard = self._unheard_since is not None
-        if self._problem and is_unheard and not site.others(self._request):
-            site.unreachable(self._problem)
+        if self._error and is_unheard and not site.others(self._request):
+            site.unreachable(self._error)
 
 
 def _sendable(last_id: str | None) -> str | None:
@@ -407,9 +407,9 @@ class Listening:
             self._site.forget()
         return answer.status in _MAY_PASS
 
-    def _goes_on_unheard(self, problem: ErrorDetails) -> bool:
+    def _goes_on_unheard(self, error: ErrorDetails) -> bool:
         self._unheard += 1
         if self._unheard < _UNHEARD or self._site.others():
             return True
-        self._site.unreachable(problem)
+        self._site.unreachable(error)
         return False

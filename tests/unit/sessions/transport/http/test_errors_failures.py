@@ -158,10 +158,10 @@ def test_a_socks_proxy_that_cannot_be_used_is_named_with_what_to_do(
     monkeypatch.setenv("all_proxy", "socks5://me:secret@127.0.0.1:1080")
     with pytest.raises(ImportError) as caught:
         httpx2.AsyncClient()
-    problem = no_client(caught.value, "http://host/")
-    assert problem.what.startswith("The proxy socks5://127.0.0.1:1080 uses SOCKS")
-    assert "ALL_PROXY" in problem.hint
-    assert "pip" not in str(problem)
+    error = no_client(caught.value, "http://host/")
+    assert error.what.startswith("The proxy socks5://127.0.0.1:1080 uses SOCKS")
+    assert "ALL_PROXY" in error.hint
+    assert "pip" not in str(error)
 
 
 @pytest.mark.parametrize("what", [None, "no certificate"])
@@ -174,16 +174,16 @@ def test_certificates_that_cannot_be_read_are_named(
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
     with pytest.raises(OSError, match=r".") as caught:
         trusted()
-    problem = no_client(caught.value, "http://host/")
-    assert str(path) in problem.what
-    assert "SSL_CERT_FILE" in problem.what
-    assert "PROXY" not in str(problem)
+    error = no_client(caught.value, "http://host/")
+    assert str(path) in error.what
+    assert "SSL_CERT_FILE" in error.what
+    assert "PROXY" not in str(error)
 
 
 def test_a_client_that_cannot_be_made_otherwise_says_why() -> None:
-    problem = no_client(ValueError("Unknown scheme for proxy URL"), "http://host/")
-    assert "Unknown scheme" in (problem.detail or "")
-    assert "HTTP_PROXY" in problem.hint
+    error = no_client(ValueError("Unknown scheme for proxy URL"), "http://host/")
+    assert "Unknown scheme" in (error.detail or "")
+    assert "HTTP_PROXY" in error.hint
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_date_is_read_by_the_clock_of_who_says_it() -> None:
 
 def test_a_pause_that_is_too_long_to_wait_is_reported() -> None:
     loss = refused(HttpAnswer(429, "Too Many", {"retry-after": "7200"}), WHERE)
-    assert "asks to retry after 2 h 0 min" in loss.problem.what
+    assert "asks to retry after 2 h 0 min" in loss.details.what
 
 
 @pytest.mark.parametrize(
@@ -67,34 +67,34 @@ def test_what_text_is_written_in_is_known_where_it_is_odd(kind: str, charset: st
 
 
 def test_what_a_server_calls_its_status_is_bounded_and_visible() -> None:
-    what = refused(HttpAnswer(500, "\x1b[31m" + "r" * 50_000, {}), WHERE).problem.what
+    what = refused(HttpAnswer(500, "\x1b[31m" + "r" * 50_000, {}), WHERE).details.what
     assert len(what) < 150
     assert "\x1b" not in what
 
 
 @pytest.mark.parametrize("status", [408, 410, 413, 414, 431, 502, 504])
 def test_what_has_nothing_to_do_with_the_url_is_not_looked_for_there(status: int) -> None:
-    hint = refused(HttpAnswer(status, "No", {}), WHERE).problem.hint or ""
+    hint = refused(HttpAnswer(status, "No", {}), WHERE).details.hint or ""
     assert hint
     assert "Check the URL" not in hint
 
 
 @pytest.mark.parametrize("headers", [{}, {"location": ""}])
 def test_an_answer_that_sends_us_nowhere_is_called_that(headers: dict[str, str]) -> None:
-    problem = redirected(HttpAnswer(304, "Not Modified", headers), WHERE, Redactor()).problem
-    assert problem.what.startswith(
+    error = redirected(HttpAnswer(304, "Not Modified", headers), WHERE, Redactor()).details
+    assert error.what.startswith(
         "The server answered 304 Not Modified, a redirect without a location"
     )
-    assert "redirecting to" not in str(problem)
+    assert "redirecting to" not in str(error)
 
 
 def test_an_empty_answer_is_called_that() -> None:
     loss = no_message(HttpAnswer(202, "Accepted", {}), WHERE)
-    assert "202 Accepted with an empty body" in loss.problem.what
-    assert "bug" in loss.problem.hint
+    assert "202 Accepted with an empty body" in loss.details.what
+    assert "bug" in loss.details.hint
     assert loss.may_be_older
 
 
 def test_a_page_is_no_message() -> None:
     loss = no_message(HttpAnswer(200, "OK", {"content-type": "text/html"}, b"<p>"), WHERE)
-    assert "text/html, not an MCP message" in loss.problem.what
+    assert "text/html, not an MCP message" in loss.details.what

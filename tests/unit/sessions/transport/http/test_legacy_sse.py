@@ -172,7 +172,7 @@ async def test_nothing_else_goes_on_as_the_older_transport(
     async with connected(Fallback(status, endpoint).script) as line:
         exchange = await line.over(line.ask(method))
         assert exchange.loss is not None
-        assert status in exchange.loss.problem.what
+        assert status in exchange.loss.details.what
         assert line.connection.is_open
     assert not line.events("transport_changed")
 
@@ -184,5 +184,5 @@ async def test_a_server_that_is_no_older_one_either_is_reported_by_its_first_ans
     async with connected(script) as line:
         exchange = await line.over(line.ask("initialize"))
         assert exchange.loss is not None
-        assert "404 Not Found" in exchange.loss.problem.what
+        assert "404 Not Found" in exchange.loss.details.what
         assert [asked.method for asked in line.web.asked] == ["POST", "GET"]

@@ -11,7 +11,7 @@ from mcp_progress_monitor.sessions.transport.http.oauth import client_metadata
 from mcp_progress_monitor.sessions.transport.http.oauth_callback import REGISTERED_PORT
 from mcp_progress_monitor.snapshots.definitions import OAuthClient
 from tests.unit.sessions.http.authorization import ISSUER, SERVER, Site, port_of
-from tests.unit.sessions.http.visiting import problem_of, visiting
+from tests.unit.sessions.http.visiting import error_of, visiting
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
@@ -35,10 +35,10 @@ def _json(value: Any, status: int = 200) -> httpx2.Response:
 async def _refusal(site: Site) -> ErrorDetails:
     """What a sign-in is refused for; nobody was asked, and nothing was registered."""
     async with visiting(site=site) as visit, visit.client() as client:
-        problem = await problem_of(client)
+        error = await error_of(client)
     assert visit.browser.shown == []
     assert [request.url for request in site.asked if request.url.path == "/register"] == []
-    return problem
+    return error
 
 
 async def _signs_in(site: Site, oauth: OAuthClient | None = None) -> str:
@@ -54,10 +54,10 @@ async def test_an_authorization_server_that_does_not_list_s256_is_refused(
 ) -> None:
     site = Site()
     site.extra_metadata = {"code_challenge_methods_supported": methods}
-    problem = await _refusal(site)
-    assert problem.what.startswith("The authorization server does not support PKCE")
-    assert problem.where == ISSUER
-    assert "S256" in problem.hint
+    error = await _refusal(site)
+    assert error.what.startswith("The authorization server does not support PKCE")
+    assert error.where == ISSUER
+    assert "S256" in error.hint
 
 
 async def test_pkce_is_checked_for_a_client_that_is_known_already() -> None:
@@ -67,8 +67,8 @@ async def test_pkce_is_checked_for_a_client_that_is_known_already() -> None:
         visiting(site=site, oauth=OAuthClient(client_id="mine")) as visit,
         visit.client() as client,
     ):
-        problem = await problem_of(client)
-    assert "PKCE" in problem.what
+        error = await error_of(client)
+    assert "PKCE" in error.what
     assert visit.browser.shown == []
 
 
@@ -97,9 +97,9 @@ async def test_a_named_authorization_server_without_metadata_is_not_replaced_by_
 ) -> None:
     site = Site()
     site.replaced[METADATA] = answer
-    problem = await _refusal(site)
-    assert problem.what == "The authorization server publishes no usable metadata"
-    assert problem.where.rstrip("/") == ISSUER
+    error = await _refusal(site)
+    assert error.what == "The authorization server publishes no usable metadata"
+    assert error.where.rstrip("/") == ISSUER
     assert [each for each in site.paths() if each.startswith("mcp.example/authorize")] == []
 
 
@@ -129,8 +129,8 @@ async def test_metadata_that_were_kept_of_another_issuer_are_not_used() -> None:
         site.issuer = moved = "https://moved.example"
         for kind in ("oauth-authorization-server", "openid-configuration"):
             site.replaced[f"{moved}/.well-known/{kind}"] = httpx2.Response(404)
-        problem = await problem_of(client)
-    assert problem.what == "The authorization server publishes no usable metadata"
+        error = await error_of(client)
+    assert error.what == "The authorization server publishes no usable metadata"
     assert len(visit.browser.shown) == 1
 
 
@@ -139,8 +139,8 @@ async def test_endpoints_that_are_not_encrypted_are_refused(endpoint: str) -> No
     site = Site()
     site.extra_metadata = {endpoint: "http://login.example/x"}
     async with visiting(site=site) as visit, visit.client() as client:
-        problem = await problem_of(client)
-    assert "not encrypted" in problem.what
+        error = await error_of(client)
+    assert "not encrypted" in error.what
     assert site.token_requests == []
 
 
@@ -153,9 +153,9 @@ async def test_a_remote_server_leads_nobody_to_this_machine() -> None:
 async def test_who_registers_nobody_is_not_replaced_by_the_server_itself() -> None:
     site = Site()
     site.extra_metadata = {"registration_endpoint": None}
-    problem = await _refusal(site)
-    assert problem.what == "The authorization server does not support client registration"
-    assert str(REGISTERED_PORT) in problem.hint
+    error = await _refusal(site)
+    assert error.what == "The authorization server does not support client registration"
+    assert str(REGISTERED_PORT) in error.hint
 
 
 async def test_metadata_at_another_origin_that_describe_this_server_are_used() -> None:
@@ -172,9 +172,9 @@ async def test_metadata_at_another_origin_that_describe_another_server_are_refus
     site = Site()
     site.challenge = f'resource_metadata="{ELSEWHERE}", '
     site.replaced[ELSEWHERE] = _json({"resource": resource, "authorization_servers": [ISSUER]})
-    problem = await _refusal(site)
-    assert problem.what == "The server's sign-in metadata belongs to another server"
-    assert SERVER in problem.detail
+    error = await _refusal(site)
+    assert error.what == "The server's sign-in metadata belongs to another server"
+    assert SERVER in error.detail
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ async def test_metadata_that_the_server_names_must_be_there_and_be_readable(
     site.challenge = f'resource_metadata="{named}", '
     site.replaced |= {named: answer, RESOURCE: httpx2.Response(404)}
     site.replaced[ROOT_RESOURCE] = httpx2.Response(404)
-    problem = await _refusal(site)
-    assert problem.what == "The server's sign-in metadata is not usable"
-    assert named in problem.detail
+    error = await _refusal(site)
+    assert error.what == "The server's sign-in metadata is not usable"
+    assert named in error.detail
 
 
 async def test_malformed_metadata_of_the_server_are_refused_unnamed_as_well() -> None:
@@ -212,9 +212,9 @@ async def test_pages_at_guessed_addresses_are_no_metadata_of_a_server_of_2025_03
     page = httpx2.Response(200, content=b"<html>Welcome")
     site.replaced |= dict.fromkeys([RESOURCE, ROOT_RESOURCE, OWN_METADATA], page)
     async with visiting(site=site, opens=False) as visit, visit.client() as client:
-        problem = await problem_of(client)
+        error = await error_of(client)
     assert "mcp.example/register" in site.paths()
-    assert problem.what == "The authorization server does not support client registration"
+    assert error.what == "The authorization server does not support client registration"
 
 
 async def test_a_server_of_2025_03_26_with_malformed_metadata_is_refused() -> None:
@@ -231,9 +231,9 @@ async def test_the_words_of_another_issuer_are_not_shown(issuer: str | None) -> 
     site.extra_metadata = {"authorization_response_iss_parameter_supported": True}
     site.answer_back = {} if issuer is None else {"iss": issuer}
     async with visiting(site=site) as visit, visit.client() as client:
-        problem = await problem_of(client)
-    assert problem.what == "The browser returned from another authorization server"
-    assert "The user said no" not in problem.as_text()
+        error = await error_of(client)
+    assert error.what == "The browser returned from another authorization server"
+    assert "The user said no" not in error.as_text()
 
 
 async def test_a_refusal_by_the_right_issuer_is_reported_in_its_words() -> None:
@@ -241,8 +241,8 @@ async def test_a_refusal_by_the_right_issuer_is_reported_in_its_words() -> None:
     site.denies = True
     site.answer_back = {"iss": ISSUER}
     async with visiting(site=site) as visit, visit.client() as client:
-        problem = await problem_of(client)
-    assert "The user said no" in problem.detail
+        error = await error_of(client)
+    assert "The user said no" in error.detail
 
 
 async def test_a_client_metadata_document_is_the_client_id_where_those_are_taken() -> None:

@@ -16,7 +16,7 @@ from mcp_progress_monitor.sessions.transport.http.oauth_callback import REGISTER
 from mcp_progress_monitor.snapshots.definitions import OAuthClient
 from tests.unit.sessions.http import authorization
 from tests.unit.sessions.http.authorization import SERVER, port_of
-from tests.unit.sessions.http.visiting import problem_of, visiting
+from tests.unit.sessions.http.visiting import error_of, visiting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -78,7 +78,7 @@ async def test_what_the_user_denies_is_reported_in_the_servers_words_and_to_all_
         found: list[ErrorDetails] = []
 
         async def post() -> None:
-            found.append(await problem_of(client))
+            found.append(await error_of(client))
 
         async with anyio.create_task_group() as group:
             for _ in range(3):
@@ -112,10 +112,10 @@ async def test_an_answer_with_another_state_changes_nothing(
                 await visit.browser.open(await visit.browser.next_page())
 
             group.start_soon(open_page)
-            problem = await problem_of(client)
+            error = await error_of(client)
 
-    assert problem.what == "Sign-in was not completed within 0.005 minutes"
-    assert "belong to no sign-in in progress: 1" in problem.detail
+    assert error.what == "Sign-in was not completed within 0.005 minutes"
+    assert "belong to no sign-in in progress: 1" in error.detail
 
 
 async def test_a_token_that_is_over_is_renewed_without_the_user(tmp_path: Path) -> None:
@@ -156,8 +156,8 @@ async def test_a_renewal_that_fails_for_now_costs_no_sign_in(tmp_path: Path) -> 
         await client.post(SERVER)
         visit.site.valid.clear()
         visit.site.renewal_status = 503
-        problem = await problem_of(client)
-        assert problem.what.endswith("the authorization server answered 503")
+        error = await error_of(client)
+        assert error.what.endswith("the authorization server answered 503")
         visit.site.renewal_status = 200
         assert (await client.post(SERVER)).status_code == 200
         assert len(visit.browser.shown) == 1
@@ -195,10 +195,10 @@ async def test_a_secret_of_the_url_is_not_in_what_is_reported_a_failure(
         update = {"url": f"{SERVER}?token=first"}
         visit.definition = visit.definition.model_copy(update=update)
         async with visit.client() as client:
-            problem = await problem_of(client)
+            error = await error_of(client)
 
-    assert problem.what == "The server's metadata is for another server"
-    assert f"{SERVER}?token=***" in problem.detail
+    assert error.what == "The server's metadata is for another server"
+    assert f"{SERVER}?token=***" in error.detail
 
 
 async def test_signing_out_forgets_tokens_and_registration(tmp_path: Path) -> None:
@@ -320,9 +320,9 @@ async def test_a_clients_secret_goes_to_no_other_authorization_server(tmp_path: 
         visit.site.valid.clear()
         visit.site.renewals.clear()
         visit.site.issuer = f"{visit.site.issuer}/"[:-1].replace("login", "elsewhere")
-        problem = await problem_of(client)
+        error = await error_of(client)
 
-    assert problem.what.startswith("The server now names another authorization server")
+    assert error.what.startswith("The server now names another authorization server")
     bodies = [r.content for r in visit.site.asked if r.url.host == "elsewhere.example"]
     assert not any(b"hush" in body for body in bodies)
 
@@ -330,11 +330,11 @@ async def test_a_clients_secret_goes_to_no_other_authorization_server(tmp_path: 
 async def test_who_registers_nobody_is_reported_with_the_address_to_register() -> None:
     async with visiting() as visit, visit.client() as client:
         visit.site.registers = False
-        problem = await problem_of(client)
+        error = await error_of(client)
 
-    assert problem.what == "The authorization server does not support client registration"
-    assert f"http://127.0.0.1:{REGISTERED_PORT}/callback" in problem.hint
-    assert problem.detail == "invalid_client_metadata: No."
+    assert error.what == "The authorization server does not support client registration"
+    assert f"http://127.0.0.1:{REGISTERED_PORT}/callback" in error.hint
+    assert error.detail == "invalid_client_metadata: No."
 
 
 async def test_a_port_that_another_program_has_is_registered_anew(tmp_path: Path) -> None:
@@ -354,10 +354,10 @@ async def test_a_port_that_another_program_has_is_registered_anew(tmp_path: Path
 async def test_an_unencrypted_authorization_server_is_refused() -> None:
     async with visiting() as visit, visit.client() as client:
         visit.site.issuer = "http://login.example"
-        problem = await problem_of(client)
+        error = await error_of(client)
 
-    assert "not encrypted" in problem.what
-    assert problem.where == "http://login.example"
+    assert "not encrypted" in error.what
+    assert error.where == "http://login.example"
 
 
 async def test_requests_of_the_sign_in_have_time_limits_of_their_own() -> None:
@@ -374,9 +374,9 @@ async def test_requests_of_the_sign_in_have_time_limits_of_their_own() -> None:
 async def test_a_file_that_cannot_be_read_is_reported_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("{ broken")
     async with visiting(tmp_path) as visit, visit.client() as client:
-        problem = await problem_of(client)
+        error = await error_of(client)
 
-    assert problem.what == "Cannot read the saved sign-ins; they are left unchanged"
+    assert error.what == "Cannot read the saved sign-ins; they are left unchanged"
     assert (tmp_path / FILE_NAME).read_text() == "{ broken"
 
 
@@ -410,10 +410,10 @@ async def test_an_endless_answer_of_an_authorization_server_ends_the_sign_in(
 
         monkeypatch.setattr(visit.site, "handle", handled)
         async with visit.client() as client:
-            problem = await problem_of(client)
+            error = await error_of(client)
 
-    assert problem.what.startswith("The authorization server's response is larger than")
-    assert problem.where == "https://login.example"
+    assert error.what.startswith("The authorization server's response is larger than")
+    assert error.where == "https://login.example"
 
 
 async def test_an_endless_refusal_keeps_nobody_from_signing_in(

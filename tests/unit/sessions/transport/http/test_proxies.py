@@ -128,10 +128,10 @@ async def test_a_server_behind_a_proxy_that_cannot_be_spoken_to_is_explained(
     with pytest.raises(UnreachableError) as caught:
         async with wire.exchange(HttpRequest("GET", url, {}, "listen")):
             pass
-    problem = caught.value.details
-    assert (words in problem.what, problem.where) == (True, url)
-    assert "ALL_PROXY" in problem.hint
-    assert "secret" not in problem.as_text()
+    error = caught.value.details
+    assert (words in error.what, error.where) == (True, url)
+    assert "ALL_PROXY" in error.hint
+    assert "secret" not in error.as_text()
     told = [
         json.loads(frame.raw)
         for _ in range(2)

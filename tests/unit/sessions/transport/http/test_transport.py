@@ -177,9 +177,9 @@ async def test_bytes_of_a_message_that_is_not_whole_are_a_sign_of_life(kind: str
 
 async def test_a_server_that_is_silent_gets_a_hint_about_its_url() -> None:
     async with connected(in_session) as line:
-        problem = failures.silent("http://x/", 3, ["initialize"], line.connection)
-    assert "Check the URL" in problem.hint
-    assert "stdio" not in problem.hint
+        error = failures.silent("http://x/", 3, ["initialize"], line.connection)
+    assert "Check the URL" in error.hint
+    assert "stdio" not in error.hint
 
 
 async def test_a_notification_that_is_not_answered_keeps_up_calls_for_a_while_only(
