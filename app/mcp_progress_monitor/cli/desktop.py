@@ -190,7 +190,7 @@ def _folder(common: CommonOptions, stack: contextlib.ExitStack) -> tuple[Path, E
 def _record(common: CommonOptions) -> Path | None:
     if common.record is None:
         return None
-    from mcp_progress_monitor.cli.calls.stores import named_record
+    from mcp_progress_monitor.cli.calls.visit import named_record
 
     return named_record(common)
 

@@ -10,9 +10,13 @@ import anyio
 import click
 
 from mcp_progress_monitor.cli.calls.arguments import read_document
-from mcp_progress_monitor.cli.calls.stores import session_recorder
 from mcp_progress_monitor.cli.calls.target import one_server
-from mcp_progress_monitor.cli.calls.visit import EngineCommand, connected, run_visit
+from mcp_progress_monitor.cli.calls.visit import (
+    EngineCommand,
+    connected,
+    run_visit,
+    session_recorder,
+)
 from mcp_progress_monitor.cli.check import CheckOrder, check_recordings
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing

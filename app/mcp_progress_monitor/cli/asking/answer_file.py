@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from mcp_progress_monitor.cli.asking.fields import defaults_of
+from mcp_progress_monitor.cli.asking.prompts import MODEL, defaults_of
 from mcp_progress_monitor.cli.calls.arguments import read_typed, strict_json
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.cli.output.results import as_json
@@ -14,6 +14,7 @@ from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.questions import Accept, Dismiss, Question, Sampled, refusal
 from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern, is_match
+from mcp_progress_monitor.wording.questions import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +26,6 @@ REPLIES: Final = ("accept", "decline", "cancel", "text", "result")
 """The members that hold an answer; an entry has exactly one of them."""
 TEXT_OPTIONS: Final = ("model", "stopReason")  # optional, together with `text`
 KINDS: Final[tuple[Kind, ...]] = ("form", "url", "sampling", "roots")
-MODEL: Final = "human"  # the default model name: a person, or a file written by one, answers
 _SHOWN: Final = 60
 
 
@@ -48,16 +48,10 @@ class ScriptedReply(NamedTuple):
             case _ if kind != "sampling":
                 return None
             case "text":
-                return sampled(self.value, **self.options)
+                result = sampled(self.value, self.options.get("model", MODEL), "")
+                return Sampled({**result, "stopReason": self.options.get("stopReason", "endTurn")})
             case _:
                 return Sampled(self.value)
-
-
-def sampled(text: str, model: str = MODEL, stopReason: str = "endTurn") -> Sampled:  # noqa: N803
-    """A text as a model's message; parameter names as in the protocol."""
-    content = {"type": "text", "text": text}
-    result = {"role": "assistant", "content": content, "model": model, "stopReason": stopReason}
-    return Sampled(result)
 
 
 def read_reply(members: Mapping[str, Any]) -> ScriptedReply:

@@ -1,4 +1,4 @@
-"""`call`, `read`, `prompt` and `request`: requests to a server, shown as jobs."""
+"""Requests to a server, shown as jobs: `call`, `read`, `prompt`, `request` and `tasks`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,26 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import anyio
+
 from mcp_progress_monitor import private_file
 from mcp_progress_monitor.cli.calls.arguments import convert, example, read_document
-from mcp_progress_monitor.cli.calls.calling import Plan, make_requests, request
-from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.cli.output.fronts import ResultFormat
+from mcp_progress_monitor.cli.calls.listings import Listing, run_listing
+from mcp_progress_monitor.cli.calls.target import one_server
+from mcp_progress_monitor.cli.calls.visit import (
+    USUAL_RESULT_FORMAT,
+    OrderedCommand,
+    ResultFormat,
+    connected,
+    early_failures,
+    resumable_ids,
+    run_resumable,
+    run_visit,
+    session_recorder,
+)
+from mcp_progress_monitor.cli.diagnostics import log_to_stderr
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.orders import RequestOrder, automatic
 from mcp_progress_monitor.cli.output.results import (
     contents_of,
     exact_outcome,
@@ -23,23 +38,190 @@ from mcp_progress_monitor.cli.output.results import (
     read_result,
     resource_text,
 )
-from mcp_progress_monitor.cli.output.stdout import StandardOutput
-from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.formatting import size
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, own_command
+from mcp_progress_monitor.engine.call import Call, Outcome
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import duration, one_line, size
 from mcp_progress_monitor.path_checks import absolute
-from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, OF_TASKS, READ_RESOURCE
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.protocol.facts import TaskView, read_task
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    CANCEL_TASK,
+    GET_PROMPT,
+    GET_TASK,
+    OF_TASKS,
+    READ_RESOURCE,
+    TASK_ID,
+)
+from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
+from mcp_progress_monitor.snapshots.limits import USUAL
+from mcp_progress_monitor.tracker.snapshot import JobId, JobState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from mcp_progress_monitor.cli.options import Invocation
-    from mcp_progress_monitor.cli.orders import CallOrder, PromptOrder, RawOrder, ReadOrder
+    from mcp_progress_monitor.cli.options import Invocation, SavedId
+    from mcp_progress_monitor.cli.orders import (
+        CallOrder,
+        PromptOrder,
+        RawOrder,
+        ReadOrder,
+        TaskOrder,
+    )
     from mcp_progress_monitor.cli.output.front import Front
-    from mcp_progress_monitor.engine.call import Call, Outcome
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.offers import Tool
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+_CODES = {
+    JobState.CANCELLED: ExitCode.CANCELLED,
+    JobState.TIMED_OUT: ExitCode.TIMED_OUT,
+    JobState.LOST: ExitCode.NOT_CONNECTED,
+}
+
+
+def code_of(outcome: Outcome) -> ExitCode:
+    """The exit code for one call.
+
+    A call that is resumable but whose token could not be saved failed because of a file.
+    """
+    if outcome.resume_id is not None:
+        return ExitCode.RESUMABLE
+    if outcome.state is JobState.RESUMABLE:
+        return ExitCode.UNWRITABLE
+    is_failure = outcome.failure is not None or outcome.state is JobState.FAILED
+    return _CODES.get(outcome.state, ExitCode.ANSWERED_ERROR if is_failure else ExitCode.DONE)
+
+
+def first_failure(codes: Iterable[ExitCode]) -> ExitCode:
+    """The exit code of several calls: that of the first failed call."""
+    return next((code for code in codes if code), ExitCode.DONE)
+
+
+class Plan:
+    """What one command requests from its server."""
+
+    where: str  # the place named in errors: `tool 'x'`
+    repeat = 1  # how many requests to send at the same time
+    lists: frozenset[str] = frozenset()  # the lists to read before the request
+    result_format = USUAL_RESULT_FORMAT  # how results are shown
+    owns_jobs = True
+    """Whether the requests are jobs of the command: Ctrl+C cancels them, progress is shown."""
+
+    async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
+        """The request; `CommandFailed` if it must not be sent."""
+        raise NotImplementedError
+
+    def ended(self, engine: Engine, front: Front, outcome: Outcome) -> None:
+        """Handle an outcome after it was shown."""
+
+
+def make_requests(
+    invocation: Invocation, order: RequestOrder, make_plan: Callable[[], Plan]
+) -> int:
+    """Carry out a plan and return the exit code: that of the first failed request."""
+    log_to_stderr(invocation.common.log_level)
+    with early_failures(invocation, as_json=order.as_json):
+        definition = one_server(invocation.common)
+        requests = _Requests(order, make_plan(), definition, invocation)
+        recorded = session_recorder(invocation.common)
+    return run_resumable(requests, invocation.common, recorded)
+
+
+def request(server: ServerSnapshot, method: str, params: JsonObject, order: RequestOrder) -> Call:
+    return Call(
+        server=server.name,
+        method=method,
+        params=params,
+        token=_token(order),
+        idle_timeout_s=USUAL if order.idle_timeout is None else order.idle_timeout,
+        total_timeout_s=USUAL if order.total_timeout is None else order.total_timeout,
+        auto_resume=automatic(order),
+    )
+
+
+def warn_of_log(server: ServerSnapshot, order: RequestOrder, front: Front) -> None:
+    """Warn if the server may not send the log messages that the user requested."""
+    if order.server_log is None:
+        return
+    if server.era is Era.HANDSHAKE and "logging" not in server.capabilities:
+        what = "Log messages were not requested: the server does not declare logging"
+        front.warn(ErrorDetails(what, server.name, "Log messages it sends anyway are shown."))
+    elif server.error is not None:
+        front.warn(server.error)
+
+
+class _Requests(OrderedCommand):
+    """Holds a plan until the server is connected, then makes its requests."""
+
+    def __init__(
+        self, order: RequestOrder, plan: Plan, definition: ServerDefinition, invocation: Invocation
+    ) -> None:
+        super().__init__(order, invocation)
+        self.lists = plan.lists
+        self._order = order
+        self._plan = plan
+        self._definition = definition
+        self._codes: list[ExitCode] = []
+        self._refusal: CommandFailed | None = None
+        self._engine: Engine | None = None
+
+    def make_front(self, engine: Engine) -> Front:
+        plan = self._plan
+        return self._front_of(
+            engine,
+            is_numbered=plan.repeat > 1,
+            result_format=plan.result_format,
+            shows_jobs=plan.owns_jobs,
+        )
+
+    async def work(self, engine: Engine) -> ExitCode:
+        """Send all requests at the same time and wait for the last."""
+        self._engine = engine
+        server = await connected(engine, self._definition)
+        warn_of_log(server, self._order, self._front)
+        call = await self._plan.call(engine, server, self._front)
+        self._codes = [ExitCode.CANCELLED] * self._plan.repeat
+        async with anyio.create_task_group() as group:
+            for index in range(self._plan.repeat):
+                group.start_soon(self._one, engine, call, index)
+        if self._refusal is not None:
+            raise self._refusal
+        return first_failure(self._codes)
+
+    def owns(self, _job: JobId) -> bool:
+        return self._plan.owns_jobs
+
+    def left(self) -> list[SavedId]:
+        engine = self._engine
+        return [] if engine is None else resumable_ids(engine, engine.jobs.ids())
+
+    async def _one(self, engine: Engine, call: Call, index: int) -> None:
+        try:
+            outcome = await engine.calls.make(call)
+        except UserError as error:
+            where = error.details.where or self._plan.where
+            details = error.details._replace(where=where)
+            self._refusal = self._refusal or CommandFailed(ExitCode.USAGE, details)
+            return
+        self._front.show(outcome)
+        self._codes[index] = code_of(outcome)
+        try:
+            self._plan.ended(engine, self._front, outcome)
+        except CommandFailed as failure:
+            self._refusal = self._refusal or failure
+
+
+def _token(order: RequestOrder) -> TokenChoice:
+    if order.no_token:
+        return None
+    if order.token is not None:
+        return order.token
+    return AUTO if order.int_token is None else order.int_token
 
 
 def call_tool(invocation: Invocation, order: CallOrder) -> int:
@@ -239,3 +421,152 @@ def _bytes_of(raw: bytes, where: str) -> bytes:
 def _refuse_file(path: Path, reason: str) -> NoReturn:
     error = ErrorDetails("Cannot save the data", str(path), detail=reason)
     raise CommandFailed(ExitCode.UNWRITABLE, error)
+
+
+_TITLES = ("TASK ID", "STATUS", "CREATED", "KEPT FOR", "MESSAGE")
+
+
+def list_tasks(invocation: Invocation, *, in_json: bool) -> int:
+    """List the tasks of the server that the options name and return the exit code."""
+    return run_listing(invocation, _task_listing, in_json=in_json)
+
+
+def get_task(invocation: Invocation, order: TaskOrder) -> int:
+    return make_requests(invocation, order, functools.partial(_About, order, GET_TASK, _state_text))
+
+
+def cancel_task(invocation: Invocation, order: TaskOrder) -> int:
+    """Ask a server to cancel a task and return the exit code."""
+    return make_requests(
+        invocation, order, functools.partial(_About, order, CANCEL_TASK, _cancel_text)
+    )
+
+
+def follow_task(invocation: Invocation, order: TaskOrder) -> int:
+    log_to_stderr(invocation.common.log_level)
+    with early_failures(invocation, as_json=order.as_json):
+        definition = one_server(invocation.common)
+        follower = _Follower(order, definition, invocation)
+        recorded = session_recorder(invocation.common)
+    return run_visit(follower, recorded)
+
+
+class _About(Plan):
+    """A plan: one request that names a task."""
+
+    owns_jobs = False
+
+    def __init__(self, order: TaskOrder, method: str, text: Any) -> None:
+        self.where = f"task {order.task!r}"
+        self.result_format = ResultFormat(text, exact_result)
+        self._order = order
+        self._method = method
+
+    async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
+        return request(server, self._method, {TASK_ID: self._order.task}, self._order)
+
+
+class _Follower(OrderedCommand):
+    """Follows a task without owning it: stopping does not cancel the task."""
+
+    lists = frozenset()
+
+    def __init__(
+        self, order: TaskOrder, definition: ServerDefinition, invocation: Invocation
+    ) -> None:
+        super().__init__(order, invocation)
+        self._order = order
+        self._definition = definition
+
+    def make_front(self, engine: Engine) -> Front:
+        return self._front_of(engine, is_numbered=False)
+
+    def owns(self, _job: JobId) -> bool:
+        """No job: Ctrl+C must not cancel a task that others may wait for."""
+        return False
+
+    async def work(self, engine: Engine) -> ExitCode:
+        server = await connected(engine, self._definition)
+        warn_of_log(server, self._order, self._front)
+        call = request(server, GET_TASK, {TASK_ID: self._order.task}, self._order)
+        with failing(ExitCode.USAGE):
+            outcome = await engine.calls.make(call)
+            view = None if outcome.result is None else read_task(outcome.result, flat=True)
+            if view is not None:
+                outcome = await self._followed(engine, server, view)
+        if view is None and outcome.failure is None:
+            where = f"task {self._order.task!r}, {server.name}"
+            error = ErrorDetails("The server's response does not contain a task", where)
+            raise CommandFailed(ExitCode.ANSWERED_ERROR, error)
+        self._front.show(outcome)
+        return code_of(outcome)
+
+    async def _followed(self, engine: Engine, server: ServerSnapshot, view: TaskView) -> Outcome:
+        order = self._order
+        idle_s = USUAL if order.idle_timeout is None else order.idle_timeout
+        total_s = USUAL if order.total_timeout is None else order.total_timeout
+        try:
+            return await engine.tasks.follow(server.name, view, idle_s, total_s)
+        except anyio.get_cancelled_exc_class():
+            job = engine.tasks.job_of(server.name, view.id)
+            what = "Stopped following the task, which keeps running on the server"
+            hint = f"To cancel it: {own_command('tasks', 'cancel', view.id)} …"
+            if job is not None:
+                self._front.decline(job, ErrorDetails(what, f"task {one_line(view.id)}", hint))
+            raise
+
+
+async def _task_listing(engine: Engine, server: ServerSnapshot) -> Listing:
+    tasks = await engine.tasks.list_at(server.name)
+    rows = [_row(task) for task in tasks]
+    text = aligned(_TITLES, rows) if rows else f"{one_line(server.title)} has no tasks.\n"
+    return Listing({"tasks": [_members(task) for task in tasks]}, text)
+
+
+def _row(task: TaskView) -> tuple[str, ...]:
+    kept = "" if task.ttl_ms is None else duration(task.ttl_ms / 1000)
+    return task.id, task.status, task.created or "", kept, task.message or ""
+
+
+def _members(task: TaskView) -> dict[str, Any]:
+    return {
+        TASK_ID: task.id,
+        "status": task.status,
+        "statusMessage": task.message,
+        "createdAt": task.created,
+        "lastUpdatedAt": task.updated,
+        "ttl": task.ttl_ms,
+        "pollInterval": task.poll_ms,
+    }
+
+
+def _state_text(raw: bytes) -> str:
+    """The status of a task from the reply to `tasks/get`, a line for each known value."""
+    task = read_task(_own_result(raw), flat=True)
+    if task is None:
+        return f"{exact_result(raw)}\n"
+    return "".join(f"{line}\n" for line in _state_lines(task))
+
+
+def _state_lines(task: TaskView) -> Iterator[str]:
+    yield f"Task {one_line(task.id)}: {one_line(task.status.replace('_', ' '))}"
+    if task.message:
+        yield f"  Message: {one_line(task.message, 2000)}"
+    if task.created:
+        yield f"  Created: {one_line(task.created)}"
+    if task.updated:
+        yield f"  Updated: {one_line(task.updated)}"
+    if task.ttl_ms is not None:
+        yield f"  Kept for: {duration(task.ttl_ms / 1000)}"
+
+
+def _cancel_text(raw: bytes) -> str:
+    """The outcome of a cancel: the task in 2025-11-25, an acknowledgement in 2026-07-28."""
+    task = read_task(_own_result(raw), flat=True)
+    if task is None or not task.status:
+        return "Cancellation requested. The task may keep running for a while.\n"
+    return f"Task {one_line(task.id)}: {one_line(task.status.replace('_', ' '))}\n"
+
+
+def _own_result(raw: bytes) -> Any:
+    return read_result(raw, exact_result)

@@ -187,7 +187,7 @@ def tasks(ctx: click.Context, invocation: Invocation) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
 def list_(invocation: Invocation, as_json: bool) -> int:
     """List a server's tasks, including those of other clients (2025-11-25 only)."""
-    from mcp_progress_monitor.cli.calls.tasks import list_tasks
+    from mcp_progress_monitor.cli.calls.call import list_tasks
 
     return list_tasks(invocation, in_json=as_json)
 
@@ -199,7 +199,7 @@ def list_(invocation: Invocation, as_json: bool) -> int:
 @json_events
 def get(invocation: Invocation, /, **chosen: Any) -> int:
     """Show the status of a task, as the server reports it."""
-    from mcp_progress_monitor.cli.calls.tasks import get_task
+    from mcp_progress_monitor.cli.calls.call import get_task
     from mcp_progress_monitor.cli.orders import TaskOrder
 
     return get_task(invocation, TaskOrder(no_token=True, **chosen))
@@ -217,7 +217,7 @@ def follow(invocation: Invocation, /, **chosen: Any) -> int:
 
     Questions of the task are asked on the terminal, or answered by --answers.
     """
-    from mcp_progress_monitor.cli.calls.tasks import follow_task
+    from mcp_progress_monitor.cli.calls.call import follow_task
     from mcp_progress_monitor.cli.orders import TaskOrder
 
     return follow_task(invocation, TaskOrder(no_token=True, **chosen))
@@ -230,7 +230,7 @@ def follow(invocation: Invocation, /, **chosen: Any) -> int:
 @json_events
 def cancel(invocation: Invocation, /, **chosen: Any) -> int:
     """Ask the server to cancel a task. In 2026-07-28, the task may keep running for a while."""
-    from mcp_progress_monitor.cli.calls.tasks import cancel_task
+    from mcp_progress_monitor.cli.calls.call import cancel_task
     from mcp_progress_monitor.cli.orders import TaskOrder
 
     return cancel_task(invocation, TaskOrder(no_token=True, **chosen))

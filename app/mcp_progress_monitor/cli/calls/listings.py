@@ -7,9 +7,13 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_progress_monitor.cli.calls.arguments import property_types
-from mcp_progress_monitor.cli.calls.stores import session_recorder
 from mcp_progress_monitor.cli.calls.target import one_server
-from mcp_progress_monitor.cli.calls.visit import EngineCommand, connected, run_visit
+from mcp_progress_monitor.cli.calls.visit import (
+    EngineCommand,
+    connected,
+    run_visit,
+    session_recorder,
+)
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.cli.output.results import as_json

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.cli.calls.calling import code_of, first_failure
+from mcp_progress_monitor.cli.calls.call import code_of, first_failure
 from mcp_progress_monitor.cli.calls.configured import saved_servers
 from mcp_progress_monitor.cli.calls.saved_jobs import listing, read_saved
-from mcp_progress_monitor.cli.calls.stores import session_recorder
 from mcp_progress_monitor.cli.calls.target import server_if_named
 from mcp_progress_monitor.cli.calls.visit import (
     OrderedCommand,
+    early_failures,
     resumable_ids,
     resume_command,
     run_resumable,
+    session_recorder,
 )
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.orders import ResumeOrder, automatic
-from mcp_progress_monitor.cli.output.fronts import early_failures
 from mcp_progress_monitor.cli.output.stdout import show_warnings
 from mcp_progress_monitor.cli.servers.approval import require_approval
 from mcp_progress_monitor.engine.origins import split_watched_key

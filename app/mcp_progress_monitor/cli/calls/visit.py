@@ -1,4 +1,4 @@
-"""Runs the engine for one command, handles signals, and closes it."""
+"""Runs the engine for one command, with its recording and resume store, and handles signals."""
 
 from __future__ import annotations
 
@@ -8,31 +8,35 @@ import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Final, Self
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import anyio
 
 from mcp_progress_monitor.cli.asking.asker import NO_MEANS, Asker, WindowRules, means_of
-from mcp_progress_monitor.cli.calls.stores import NOTHING_SAVED, saved_jobs
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.output.front import Front, SignInNotices, StartNotices
-from mcp_progress_monitor.cli.output.fronts import front_of
+from mcp_progress_monitor.cli.output.job_text import NUMBERS, Label
+from mcp_progress_monitor.cli.output.results import answer_text, exact_outcome
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command
+from mcp_progress_monitor.cli.output.text_front import LineMeter, Meter, TextFront
+from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import absolute
+from mcp_progress_monitor.paths import chosen_data_dir, data_dir
 from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.recording.recorder import Recorder, check_new, recorder_for
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
 from mcp_progress_monitor.sessions.transport.process_guard import guard
 from mcp_progress_monitor.signal_watch import SignalWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.cli.asking.asker import AnswerMeans, RuledAnswer
-    from mcp_progress_monitor.cli.calls.stores import SavedStore, SessionRecording
     from mcp_progress_monitor.cli.options import CommonOptions, Invocation
     from mcp_progress_monitor.cli.orders import RequestOrder, ResumeOrder
     from mcp_progress_monitor.engine.updates import Update
@@ -40,7 +44,142 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.limits import LogLevel
     from mcp_progress_monitor.snapshots.questions import Question
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+    from mcp_progress_monitor.store.resumes import ResumeStore
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+
+
+class ResultFormat(NamedTuple):
+    """How the result in a reply's bytes is shown: as `text`, and in events as `exact` JSON."""
+
+    text: Callable[[bytes], str] = answer_text
+    exact: Callable[[bytes], str] = exact_outcome
+
+
+USUAL_RESULT_FORMAT = ResultFormat()  # the format of tool results
+
+
+def front_of(
+    invocation: Invocation,
+    output: StandardOutput,
+    engine: Engine,
+    *,
+    as_json: bool,
+    is_numbered: bool,
+    numbers: Mapping[JobId, Label] = NUMBERS,
+    result_format: ResultFormat = USUAL_RESULT_FORMAT,
+    server_log: str | None = None,
+    shows_jobs: bool = True,
+) -> Front:
+    """The front for calls: events on `output`, or progress on standard error.
+
+    With `is_numbered`, jobs have numbers: their own, or those in `numbers`. Server log messages are
+    shown from the level `server_log` on, by default the program's own log level. Without
+    `shows_jobs`, text output has results only.
+    """
+    errors = StandardOutput(sys.stderr)
+    if as_json:
+        from mcp_progress_monitor.cli.output.events import JsonEvents  # late, with the judge
+
+        return JsonEvents(output, errors, engine, invocation.started_at, result_format.exact)
+    level = invocation.common.log_level or "warning"
+    meter = _meter(errors, engine, numbers, is_numbered=is_numbered)
+    return TextFront(
+        output,
+        errors,
+        meter,
+        engine,
+        level,
+        numbers if is_numbered else None,
+        text_of=result_format.text,
+        server_log=server_log,
+        shows_jobs=shows_jobs,
+    )
+
+
+def _meter(
+    errors: StandardOutput, engine: Engine, numbers: Mapping[JobId, Label], *, is_numbered: bool
+) -> Meter:
+    if errors.is_terminal and os.environ.get("TERM") != "dumb":
+        from mcp_progress_monitor.cli.output.bars import BarMeter
+
+        return BarMeter(engine.jobs, numbers=numbers)
+    return LineMeter(errors, engine.jobs, is_numbered=is_numbered, numbers=numbers)
+
+
+@contextlib.contextmanager
+def early_failures(invocation: Invocation, *, as_json: bool) -> Iterator[None]:
+    """Also write errors before the command starts as events, since scripts may read only those."""
+    try:
+        yield
+    except CommandFailed as failure:
+        if as_json:
+            from mcp_progress_monitor.cli.output.events import elapsed, error_line, summary_line
+
+            seconds = elapsed(time.monotonic() - invocation.started_at)
+            error = error_line(seconds, None, "local", failure.details.as_text())
+            summary = summary_line(seconds, 0, 0, 0, None)
+            StandardOutput(sys.stdout).write(f"{error}{summary}".encode())
+        raise
+
+
+class SavedStore(NamedTuple):
+    """A store that is not open yet, or the error that prevents one.
+
+    With `restores`, the command works on the jobs in it.
+    """
+
+    store: ResumeStore | None = None
+    error: ErrorDetails | None = None
+    restores: bool = False
+
+
+NOTHING_SAVED = SavedStore()  # for commands that neither save nor resume anything
+
+
+def saved_jobs(common: CommonOptions, *, restores: bool = False) -> SavedStore:
+    """The store in the folder that `--data-dir` names; never raises."""
+    from mcp_progress_monitor.store.resumes import ResumeStore  # late: a list of tools saves none
+
+    try:
+        return SavedStore(ResumeStore(data_dir(common.data_dir)), restores=restores)
+    except UserError as error:
+        return SavedStore(error=error.details)
+
+
+class SessionRecording(NamedTuple):
+    """A recorder that has written nothing yet, and the error that prevents recording, if any.
+
+    `folder` is the data folder, which may not exist; sign-ins are kept in it.
+    """
+
+    recorder: Recorder
+    error: ErrorDetails | None = None
+    folder: Path | None = None
+
+
+def session_recorder(common: CommonOptions) -> SessionRecording:
+    """The recorder of a command's session.
+
+    `CommandFailed` with code 2 if the `--record` file cannot be used. Without that option, a
+    session that cannot be recorded runs anyway.
+    """
+    record, clock = named_record(common), Clock()
+    kept = None
+    try:
+        kept = chosen_data_dir(common.data_dir)
+        folder = data_dir(common.data_dir) if record is None else None
+    except UserError as error:
+        return SessionRecording(Recorder(clock=clock), error.details, kept)
+    return SessionRecording(*recorder_for(folder, record, clock), kept)
+
+
+def named_record(common: CommonOptions) -> Path | None:
+    """The absolute path of the `--record` file; `CommandFailed` as above."""
+    if common.record is None:
+        return None
+    with failing(ExitCode.USAGE):
+        return check_new(common.record)
+
 
 LAST_S: Final = 2.0  # how long the command may take to end after a request to exit immediately
 _NOTIFY_S: Final = 0.2  # how long to wait for a busy loop before the servers are ended

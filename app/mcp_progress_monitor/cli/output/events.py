@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import time
@@ -15,6 +14,7 @@ from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.results import text_of
 from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.cli.asking.asker import is_reported_rule
+from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.cli.output.job_text import ReplyViolations
 from mcp_progress_monitor.cli.output.results import (
     as_json,
@@ -51,7 +51,6 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from mcp_progress_monitor.checking.results import Result
@@ -296,7 +295,7 @@ def finding_line(result: Result, seconds: str) -> str:
     return event_line("finding", seconds, **{name: as_json(each) for name, each in fields.items()})
 
 
-class JsonEvents:
+class JsonEvents(Front):
     """Writes the events of an update immediately, before the next chunk is read.
 
     A slow reader therefore slows the server; nothing is queued or dropped.
@@ -415,10 +414,6 @@ class JsonEvents:
     def note(self, line: str) -> None:
         self._errors.text(f"{visible(line)}\n")
 
-    def quiet(self) -> AbstractContextManager[None]:
-        """No effect: with `--json`, nothing is asked on the terminal."""
-        return contextlib.nullcontext()
-
     def report_answer(self, question: Question, action: str, text: str) -> None:
         job = asking_job(question, self._engine.jobs)
         self._write(answered_line(question, job, action, text, self._now()))
@@ -426,12 +421,6 @@ class JsonEvents:
     def report_sign_in(self, sign_in: SignIn) -> None:
         fields = {"server": as_json(sign_in.server), "url": as_json(sign_in.url)}
         self._write(event_line("sign_in", self._now(), **fields))
-
-    def interrupt(self) -> None:
-        """Write nothing: each call's end has an event."""
-
-    def terminate(self) -> None:
-        """Write nothing: `leave` follows."""
 
     def leave(self) -> None:
         """Write that open calls were interrupted, since their end will not be known."""

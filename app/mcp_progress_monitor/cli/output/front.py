@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+import contextlib
+from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.formatting import elide
-from mcp_progress_monitor.sessions.connection.clocks import SIGN_IN_S
-from mcp_progress_monitor.wording.questions import url_parts
-from mcp_progress_monitor.wording.servers import sign_in_text, waiting_text
+from mcp_progress_monitor.wording.servers import waiting_text
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 
-class Front(Protocol):
+class Front:
     """The output of a command that is connected to a server: `JsonEvents` or `TextFront`."""
 
     def on_update(self, update: Update) -> None:
@@ -45,6 +43,7 @@ class Front(Protocol):
 
     def quiet(self) -> AbstractContextManager[None]:
         """Print nothing to the terminal while the user is asked a question."""
+        return contextlib.nullcontext()
 
     def report_answer(self, question: Question, action: str, text: str) -> None:
         """Show how a question was answered without the user, and why.
@@ -71,9 +70,6 @@ class Front(Protocol):
         """Show the last things; nothing is shown afterwards."""
 
 
-_LONGEST: Final = 8000  # the most characters of a URL: browsers accept no more
-
-
 class SignInNotices:
     """Listens to an engine and reports each new sign-in through a front."""
 
@@ -94,21 +90,6 @@ class SignInNotices:
             return self._engine.servers.snapshot(name).sign_in
         except UserError:  # it was removed
             return None
-
-
-def sign_in_lines(sign_in: SignIn) -> list[str]:
-    """Where to sign in, for a terminal: the host, then the full URL."""
-    parts = url_parts(sign_in.url)
-    address = f"  {elide(parts.shown, _LONGEST)}"
-    what = sign_in_text(sign_in.server)
-    if parts.refusal:
-        return [f"{what}: the URL cannot be opened. {parts.refusal}", address]
-    return [
-        f"{what}, within {SIGN_IN_S / 60:g} minutes.",
-        f"Open this URL of {parts.host} in your browser:",
-        address,
-        *(f"  {warning}" for warning in parts.warnings),
-    ]
 
 
 _REPEAT_S: Final = 5.0

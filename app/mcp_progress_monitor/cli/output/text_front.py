@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 import anyio
 
 from mcp_progress_monitor.cli.output import job_text
-from mcp_progress_monitor.cli.output.front import sign_in_lines
+from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.cli.output.job_text import NUMBERS, TaskLines, Violations
 from mcp_progress_monitor.cli.output.results import answer_text, as_json, is_error
-from mcp_progress_monitor.formatting import one_line, visible
+from mcp_progress_monitor.formatting import elide, one_line, visible
 from mcp_progress_monitor.protocol.facts import (
     NotificationReceived,
     RequestAnswered,
@@ -23,17 +23,18 @@ from mcp_progress_monitor.protocol.facts import (
 )
 from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
 from mcp_progress_monitor.protocol.secrets import shown_data
+from mcp_progress_monitor.sessions.connection.clocks import SIGN_IN_S
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.jobs import answered_error
-from mcp_progress_monitor.wording.questions import ANSWERED
+from mcp_progress_monitor.wording.questions import ANSWERED, url_parts
+from mcp_progress_monitor.wording.servers import sign_in_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from mcp_progress_monitor.cli.exits import CommandFailed
     from mcp_progress_monitor.cli.output.job_text import Label
     from mcp_progress_monitor.cli.output.stdout import StandardOutput
     from mcp_progress_monitor.engine.call import Outcome
@@ -213,7 +214,7 @@ class Meter(Protocol):
         """Show the last state."""
 
 
-class TextFront:
+class TextFront(Front):
     """The text output. Server text is exact in a pipe, and escaped on a terminal."""
 
     def __init__(
@@ -288,9 +289,6 @@ class TextFront:
                 if outcome.failure is not None:
                     self._print_error(_failure_text(outcome))
 
-    def fail(self, failure: CommandFailed) -> None:
-        """Print nothing: `main` reports errors of every command."""
-
     def decline(self, job: JobId, error: ErrorDetails) -> None:
         if self._is_new(error):
             self._turns.do(partial(self._print_error_aside, error.as_text()))
@@ -329,9 +327,6 @@ class TextFront:
 
     def terminate(self) -> None:
         self._turns.say("Received a signal to terminate. Exiting.")
-
-    def leave(self) -> None:
-        """Print nothing."""
 
     async def animate(self) -> None:
         await self._meter.animate()
@@ -389,3 +384,21 @@ def _failure_text(outcome: Outcome) -> str:
     head = f"{answered_error(failure.code)}: " if failure.where == "server" else ""
     data = "" if failure.data is None else f"\n{as_json(shown_data(failure.data))}"
     return f"{head}{failure.message}{data}"
+
+
+_LONGEST: Final = 8000  # the most characters of a URL: browsers accept no more
+
+
+def sign_in_lines(sign_in: SignIn) -> list[str]:
+    """Where to sign in, for a terminal: the host, then the full URL."""
+    parts = url_parts(sign_in.url)
+    address = f"  {elide(parts.shown, _LONGEST)}"
+    what = sign_in_text(sign_in.server)
+    if parts.refusal:
+        return [f"{what}: the URL cannot be opened. {parts.refusal}", address]
+    return [
+        f"{what}, within {SIGN_IN_S / 60:g} minutes.",
+        f"Open this URL of {parts.host} in your browser:",
+        address,
+        *(f"  {warning}" for warning in parts.warnings),
+    ]

@@ -18,6 +18,7 @@ from mcp_progress_monitor.cli.asking.asker import (
     action_of,
     dismissal,
 )
+from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.sessions.questions.answers import check_answer
@@ -36,12 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from mcp_progress_monitor.cli.exits import CommandFailed
-    from mcp_progress_monitor.engine.call import Outcome
     from mcp_progress_monitor.sessions.questions.questions import Questions
     from mcp_progress_monitor.snapshots.questions import Answer, Question
-    from mcp_progress_monitor.snapshots.servers import SignIn
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +85,7 @@ class Book(FakeJobs):
                 await self.changed.wait()
 
 
-class Front:
+class NotingFront(Front):
     """Notes what it is told."""
 
     def __init__(self) -> None:
@@ -102,33 +99,11 @@ class Front:
         yield
         self.quiet_depth -= 1
 
-    def report_answer(self, question: Question, action: str, words: str) -> None:
-        self.told.append((question.id, action, words))
+    def report_answer(self, question: Question, action: str, text: str) -> None:
+        self.told.append((question.id, action, text))
 
     def warn(self, error: ErrorDetails) -> None:
         self.warnings.append(error)
-
-    def note(self, line: str) -> None: ...
-
-    def on_update(self, update: Update) -> None: ...
-
-    def show(self, outcome: Outcome) -> None: ...
-
-    def fail(self, failure: CommandFailed) -> None: ...
-
-    def decline(self, job: JobId, error: ErrorDetails) -> None: ...
-
-    def report_sign_in(self, sign_in: SignIn) -> None: ...
-
-    def interrupt(self) -> None: ...
-
-    def terminate(self) -> None: ...
-
-    def leave(self) -> None: ...
-
-    async def animate(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Scene:
@@ -136,7 +111,7 @@ class Scene:
 
     def __init__(self, means: AnswerMeans, **rules: RuledAnswer) -> None:
         self.book = Book()
-        self.front = Front()
+        self.front = NotingFront()
         self._rules = rules
         self.asker = Asker(
             cast("Questions", self.book), self.book.snapshot, self.front, means, self._ruled

@@ -11,9 +11,15 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.cli.calls import visit
-from mcp_progress_monitor.cli.calls.stores import SavedStore, SessionRecording
-from mcp_progress_monitor.cli.calls.visit import EngineCommand, connected, run_visit
+from mcp_progress_monitor.cli.calls.visit import (
+    EngineCommand,
+    SavedStore,
+    SessionRecording,
+    connected,
+    run_visit,
+)
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -27,7 +33,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.engine.call import Outcome
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.secrets.references import Keyring
@@ -102,7 +107,7 @@ class FakeEngine:
         return ServerSnapshot(name=name, definition=DEFINITION)
 
 
-class NotedFront:
+class NotedFront(Front):
     """Notes what it is told, in order."""
 
     def __init__(self, error: Exception | None = None) -> None:
@@ -132,7 +137,7 @@ class NotedFront:
     def quiet(self) -> AbstractContextManager[None]:
         raise AssertionError("nobody is asked")
 
-    def report_answer(self, question: Question, action: str, words: str) -> None:
+    def report_answer(self, question: Question, action: str, text: str) -> None:
         raise AssertionError(question)
 
     def report_sign_in(self, sign_in: SignIn) -> None:

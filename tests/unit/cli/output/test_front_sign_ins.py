@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from mcp_progress_monitor.cli.output.front import SignInNotices, sign_in_lines
+from mcp_progress_monitor.cli.output.front import SignInNotices
+from mcp_progress_monitor.cli.output.text_front import sign_in_lines
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.cli.asking.fields import PromptChoice, PromptField, fields_of
+from mcp_progress_monitor.cli.asking.prompts import PromptChoice, PromptField, fields_of
 from tests.unit.cli.asking.questions import form
 
 

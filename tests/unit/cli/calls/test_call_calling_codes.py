@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.cli.calls.calling import code_of, first_failure
+from mcp_progress_monitor.cli.calls.call import code_of, first_failure
 from mcp_progress_monitor.cli.exits import ExitCode
 from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 from tests.unit.cli.outcomes import outcome
