@@ -85,9 +85,9 @@ class SettingsFile:
 
 
 def _unchanged() -> ServerSettings:
-    from mcp_progress_monitor.snapshots.settings import ServerSettings  # imported late, see above
+    from mcp_progress_monitor.snapshots.settings import UNCHANGED  # imported late, see above
 
-    return ServerSettings()
+    return UNCHANGED
 
 
 def _key(fingerprint: str) -> str:

@@ -89,9 +89,9 @@ class ResourceUpdates(NamedTuple):
 
 
 def _unchanged() -> ServerSettings:
-    from mcp_progress_monitor.snapshots.settings import ServerSettings
+    from mcp_progress_monitor.snapshots.settings import UNCHANGED
 
-    return ServerSettings()
+    return UNCHANGED
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -161,6 +161,10 @@ class ServerSettings(Validated):
     }
 
 
+UNCHANGED: Final = ServerSettings()
+"""Those of a server that the user has changed nothing for."""
+
+
 def _version(value: Any) -> int:
     if value != 1:
         raise ValueError("must be 1")

@@ -24,7 +24,12 @@ from mcp_progress_monitor.snapshots.questions import (
     Refused,
     refusal,
 )
-from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, ServerSettings
+from mcp_progress_monitor.snapshots.settings import (
+    UNCHANGED,
+    QuestionRule,
+    QuestionRules,
+    ServerSettings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,9 +70,19 @@ class WindowRules(SettingsFile):
         self._path = None  # changes last only as long as the command
         self._answers = answers
         self._log_level = log_level
+        self._made: dict[str, ServerSettings] = {}
+
+    def put(self, fingerprint: str, settings: ServerSettings) -> None:
+        self._made.clear()
+        super().put(fingerprint, settings)
 
     def of(self, fingerprint: str) -> ServerSettings:
-        settings = self._settings_of(fingerprint)
+        """As above; made once, as every snapshot of a server has them."""
+        if fingerprint not in self._made:
+            self._made[fingerprint] = self._as_allowed(self._settings_of(fingerprint))
+        return self._made[fingerprint]
+
+    def _as_allowed(self, settings: ServerSettings) -> ServerSettings:
         rules = {kind: self._rule_or_ask(kind, settings.rules.of(kind)) for kind in KINDS}
         rules_now = QuestionRules(**rules)
         return ServerSettings(rules=rules_now, roots=settings.roots, log_level=self._log_level)
@@ -80,9 +95,8 @@ class WindowRules(SettingsFile):
 
     def _settings_of(self, fingerprint: str) -> ServerSettings:
         """The settings of a server in any era, so that `--era` does not change them."""
-        nothing = ServerSettings()
         found = map(super().of, in_all_eras(fingerprint))
-        return next((each for each in found if each != nothing), nothing)
+        return next((each for each in found if each != UNCHANGED), UNCHANGED)
 
     def _rule_or_ask(self, kind: Kind, rule: QuestionRule) -> QuestionRule:
         """The rule, or one that asks, so that the answer file comes first."""

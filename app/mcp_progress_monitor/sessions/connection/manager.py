@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra
     from mcp_progress_monitor.sessions.connection.session import Session
     from mcp_progress_monitor.sessions.questions.broker import RequestBroker
+    from mcp_progress_monitor.sessions.settings_file import SettingsFile
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.servers import SignIn
-    from mcp_progress_monitor.snapshots.settings import ServerSettings
 
 _LONGEST: Final = 80  # most characters of a name: it is part of every line in a recording
 
@@ -87,7 +87,7 @@ class _ManagedServer:
             return key
         return self.fingerprint if definition.deciding_folder is None else definition.job_key
 
-    def snapshot(self, settings: ServerSettings, sign_in: SignIn | None) -> ServerSnapshot:
+    def snapshot(self, settings: SettingsFile, sign_in: SignIn | None) -> ServerSnapshot:
         found = self._bare(settings)
         state, error = found.state, found.error
         if state is ServerState.FAILED:
@@ -109,9 +109,10 @@ class _ManagedServer:
             sign_in=sign_in,
         )
 
-    def _bare(self, settings: ServerSettings) -> ServerSnapshot:
+    def _bare(self, settings: SettingsFile) -> ServerSnapshot:
         if self.session is None:
-            return ServerSnapshot(name=self.newest.name, definition=self.newest, settings=settings)
+            found = settings.of(self.fingerprint)
+            return ServerSnapshot(name=self.newest.name, definition=self.newest, settings=found)
         return self.session.snapshot()
 
 
@@ -246,8 +247,7 @@ class SessionManager:
 
     def snapshot(self, name: str) -> ServerSnapshot:
         entry = self._entry(name)
-        settings = self._request_broker.settings.of(entry.fingerprint)
-        return entry.snapshot(settings, self.sign_ins.of(name))
+        return entry.snapshot(self._request_broker.settings, self.sign_ins.of(name))
 
     def definition(self, name: str) -> ServerDefinition:
         """How a server is reached; `UserError` when there is no such server."""
