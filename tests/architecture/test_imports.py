@@ -154,8 +154,8 @@ sys.exit(" ".join(name for name in unwanted if name in sys.modules) or code)
 _OF_ENGINE = (
     "engine.engine", "engine.calls", "engine.requests", "recording.recorder", "tracker.tracker",
     "checking.judge", "sessions.connection.session", "sessions.connection.manager",
-    "sessions.transport.stdio", "cli.calls.visit", "cli.calls.calling", "cli.calls.call",
-    "cli.asking.asker", "cli.output.fronts",
+    "sessions.transport.stdio", "cli.calls.visit", "cli.calls.call",
+    "cli.asking.asker", "cli.output.front",
 )  # fmt: skip
 _OF_SERVERS = ("catalogue.catalogue", "catalogue.reading", "snapshots.definitions")
 _OF_SAVED_JOBS = ("store.resumes", "sqlite3", "filelock", "asyncio")
