@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.lowlevel
 import pytest
 from PySide6.QtCore import QCoreApplication, QTimer
 
@@ -111,3 +114,32 @@ def test_nothing_wakes_the_loop_when_nothing_is_ready(queued: _Queued, qtbot: Qt
     queued.note("all")
     qtbot.waitUntil(lambda: bool(queued.ran))
     assert queued.queue._timer == 0  # noqa: SLF001  # an idle window must not spin
+
+
+def test_the_time_that_callbacks_take_is_counted(queued: _Queued, qtbot: QtBot) -> None:
+    queued.add(time.sleep, 0.02)  # by the clock alone
+    queued.add(_work, 0.01)
+    queued.note("done")
+    qtbot.waitUntil(lambda: queued.ran == ["done"])
+    wall, thread = queued.queue.taken
+    assert wall >= 0.03
+    assert 0.01 <= thread <= wall
+
+
+def _work(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_without_a_loop_no_callback_took_time() -> None:
+    assert aio.time_taken_by_tasks() == (0.0, 0.0)
+
+
+@pytest.mark.anyio
+async def test_the_running_loop_says_how_long_its_callbacks_took() -> None:
+    before = aio.time_taken_by_tasks()
+    await anyio.lowlevel.checkpoint()
+    _work(0.005)
+    await anyio.sleep(0.001)
+    assert aio.time_taken_by_tasks().thread >= before.thread + 0.005

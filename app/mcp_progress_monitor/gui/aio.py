@@ -13,7 +13,7 @@ import collections
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVarTuple
 
 import anyio
 from PySide6.QtCore import QObject
@@ -40,14 +40,25 @@ for each round of Qt's work.
 """
 
 
+class TimeTaken(NamedTuple):
+    """Seconds by the clock, and those that this thread ran."""
+
+    wall: float
+    thread: float
+
+
 class ReadyQueue(QObject):
-    """Runs handles in order, as asyncio does: none within the turn that added it."""
+    """Runs handles in order, as asyncio does: none within the turn that added it.
+
+    `taken` is the time that they took; all other work of the thread is the window's.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._handles: collections.deque[asyncio.Handle] = collections.deque()
         self._timer = 0
         self._is_closed = False
+        self.taken = TimeTaken(0.0, 0.0)
 
     def add(self, handle: asyncio.Handle) -> None:
         """Run `handle` in the next turn of the loop; after `close`, never."""
@@ -67,7 +78,8 @@ class ReadyQueue(QObject):
         # A timer does not fire within its own event. A callback may run a nested Qt loop (a drag
         # does): a new timer serves the rest there.
         self._stop_timer()
-        left, ends_at = len(self._handles), time.thread_time() + SLICE_S
+        began_at, began = time.perf_counter(), time.thread_time()
+        left, ends_at, now = len(self._handles), began + SLICE_S, began
         if left > 1:
             self._timer = self.startTimer(0)
         while left and self._handles:
@@ -75,8 +87,11 @@ class ReadyQueue(QObject):
             handle = self._handles.popleft()
             if not handle.cancelled():
                 handle._run()  # noqa: SLF001  # what each of asyncio's loops calls
-            if time.thread_time() >= ends_at:
+            now = time.thread_time()
+            if now >= ends_at:
                 break
+        wall, thread = self.taken
+        self.taken = TimeTaken(wall + time.perf_counter() - began_at, thread + now - began)
         if not self._handles:
             self._stop_timer()
         elif not self._timer and not self._is_closed:
@@ -115,10 +130,21 @@ class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
         self._ready_queue.add(handle)
         return handle
 
+    @property
+    def taken(self) -> TimeTaken:
+        """The time that callbacks took."""
+        return self._ready_queue.taken
+
     def close(self) -> None:
         """Release everything; remaining callbacks are never run."""
         super().close()
         self._ready_queue.close()
+
+
+def time_taken_by_tasks() -> TimeTaken:
+    """The time that callbacks of the running loop took; none without a loop."""
+    loop = asyncio._get_running_loop()  # noqa: SLF001  # its public form raises an error
+    return loop.taken if isinstance(loop, QtLoop) else TimeTaken(0.0, 0.0)
 
 
 def run_on_qt(application: QApplication, main: Callable[[], Coroutine[Any, Any, int]]) -> int:

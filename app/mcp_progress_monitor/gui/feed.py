@@ -6,7 +6,7 @@ import collections
 import math
 import operator
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
@@ -36,6 +36,13 @@ could be published at once, and be painted just when the next ones arrive.
 APART_MS: Final = 33
 """Least time between batches of two kinds, so that Qt paints the effect of one before the next."""
 
+GUI_SHARE: Final = 1 / 8
+"""The most of a saturated thread's time that the window takes, where it can choose."""
+LONGEST_MS: Final = 300  # between two batches of a kind, however saturated the thread is
+CHECKED_MS: Final = 20
+"""How often a postponed batch is considered again: it is published once the load is gone."""
+SATURATED: Final = 0.85
+"""A thread that runs so much of the time that it could run has none left (measured: 0.87 to 1)."""
 
 _LOGGED: Final = 10_000  # newest log messages of a batch: as many as are shown
 
@@ -63,12 +70,63 @@ def _now_ms() -> float:
     return time.perf_counter() * 1000
 
 
+class Load(NamedTuple):
+    """What the main thread did in some time, in milliseconds."""
+
+    wall: float
+    ran: float  # of its own processor time, as are `tasks_ran`
+    tasks: float
+    """How long callbacks of the event loop took: reading, tracking, recording."""
+    tasks_ran: float
+
+    @classmethod
+    def until_now(cls) -> Load:
+        """Since the thread began."""
+        from mcp_progress_monitor.gui.aio import time_taken_by_tasks  # late: no start waits
+
+        tasks = time_taken_by_tasks()
+        ran = time.thread_time() * 1000
+        return cls(_now_ms(), ran, tasks.wall * 1000, tasks.thread * 1000)
+
+    def since(self, earlier: Load) -> Load:
+        return Load(*map(operator.sub, self, earlier))
+
+    @property
+    def is_saturated(self) -> bool:
+        """Whether the thread had no pause.
+
+        Where others have the processor as well, callbacks show how much of it the thread gets.
+        """
+        return self.ran * self.tasks >= SATURATED * self.wall * self.tasks_ran > 0
+
+    @property
+    def gui_share(self) -> float:
+        """The share of all work that no callback did: publishing, layouts, painting."""
+        return 1.0 - self.tasks_ran / self.ran
+
+
 class Throttle:
-    """When batches of one kind are due, in milliseconds of a monotonic clock."""
+    """When batches of one kind are due, in milliseconds of a monotonic clock.
+
+    Between two batches there is an interval. While the thread is saturated there is more: until the
+    window's work since the last batch, for whatever kind and pane, is at most `GUI_SHARE` of all
+    that the thread did, or `LONGEST_MS` are over. So a flood is read at seven eighths of the speed
+    that it would have without a window, however costly painting is on this machine.
+    """
 
     def __init__(self) -> None:
         self.due_at = -math.inf
         self._begun_at = -math.inf
+        self._loaded = Load(-math.inf, 0.0, 0.0, 0.0)
+
+    def postpone(self, now: Load) -> bool:
+        """Whether the batch that is due has to wait for a moment; if so, `due_at` is later."""
+        load = now.since(self._loaded)
+        if load.wall < LONGEST_MS and load.is_saturated and load.gui_share > GUI_SHARE:
+            self.due_at = now.wall + CHECKED_MS
+            return True
+        self._loaded = now
+        return False
 
     def note_published(self, begun_at: float, ended_at: float, *, has_ticks: bool = True) -> None:
         """Set when the next batch is due. A late or long one delays those after it.
@@ -99,7 +157,7 @@ _due_at = operator.attrgetter("due_at")
 
 
 class Feed(QObject):
-    """Publishes the engine's updates: the first change at once, then ten times a second.
+    """Publishes the engine's updates: the first change at once, then ten times a second at most.
 
     Between batches changes are merged, so nothing is lost and nothing is published twice; after a
     long batch the views get time to recover. Frames are only counted: the timeline has them, and
@@ -285,8 +343,10 @@ class Feed(QObject):
     @Slot()
     def _on_timeout(self) -> None:
         """Publish only one kind: its effect is painted before the next."""
-        now = _now_ms()
-        due = [kind for kind in self._kinds if kind.is_waiting and self._due_at(kind) <= now]
-        if due:
-            self._publish(min(due, key=_due_at))  # the most overdue
+        now = Load.until_now()
+        due = [kind for kind in self._kinds if kind.is_waiting and self._due_at(kind) <= now.wall]
+        for kind in sorted(due, key=_due_at):  # the most overdue first
+            if not kind.postpone(now):
+                self._publish(kind)
+                break
         self._schedule()

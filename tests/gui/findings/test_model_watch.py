@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.engine.updates import Listeners, Update
+from mcp_progress_monitor.gui.feed import Throttle
 from mcp_progress_monitor.gui.findings import model as watching
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.playback.playback import Playback
@@ -107,6 +108,24 @@ def test_findings_are_published_together_and_not_for_each_update(qtbot: QtBot) -
     assert published == []
     qtbot.waitUntil(lambda: bool(published), timeout=10_000)
     assert published == [1]
+
+
+def test_findings_wait_while_a_flood_leaves_the_window_no_time(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def postpone(_throttle: object, now: object) -> bool:
+        asked.append(now)
+        return len(asked) < 3
+
+    monkeypatch.setattr(Throttle, "postpone", postpone)
+    source, model = FakeSource(), FindingsModel()
+    model.watch.follow(source)
+    for update in updates_of(FOLDER / "PROG-3.broken.mcprec"):
+        source.listeners.publish(update)
+    qtbot.waitUntil(lambda: model.rowCount() == 1, timeout=10_000)
+    assert len(asked) == 3
 
 
 def test_a_silence_is_found_while_it_lasts(

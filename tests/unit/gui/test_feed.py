@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QCoreApplication
 
 from mcp_progress_monitor.engine.updates import Update
-from mcp_progress_monitor.gui.feed import APART_MS, FORGIVEN_MS, INTERVAL_MS, Feed, merged
+from mcp_progress_monitor.gui.feed import (
+    APART_MS,
+    CHECKED_MS,
+    FORGIVEN_MS,
+    INTERVAL_MS,
+    Feed,
+    Load,
+    Throttle,
+    merged,
+)
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
@@ -20,7 +29,7 @@ from tests.findings import finding
 from tests.job_stand_ins import tick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pytestqt.qtbot import QtBot
 
@@ -76,10 +85,11 @@ def station() -> Station:
 
 
 @pytest.fixture
-def feed(station: Station) -> Feed:
+def feed(station: Station) -> Iterator[Feed]:
     feed = Feed()
     feed.attach(station)
-    return feed
+    yield feed
+    feed.detach()
 
 
 @pytest.fixture
@@ -204,6 +214,28 @@ def test_each_kind_is_reported_ten_times_a_second_though_others_are_too(
     assert len(ear.changes) <= 11
     assert len(ear.frames) <= 11
     assert abs(len(ear.changes) - len(ear.frames)) <= 1
+
+
+def test_in_a_flood_a_batch_waits_and_comes_once_the_load_is_gone(
+    qtbot: QtBot, station: Station, ear: Ear, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    station.publish(ticked(1))
+    qtbot.waitUntil(lambda: len(ear.changes) == 1)
+    waits = [CHECKED_MS] * 3
+
+    def postpone(throttle: Throttle, now: Load) -> bool:
+        if waits:
+            throttle.due_at = now.wall + waits.pop()
+            return True
+        return False
+
+    monkeypatch.setattr(Throttle, "postpone", postpone)
+    station.publish(ticked(2))
+    station.publish(ticked(3))
+    qtbot.waitUntil(lambda: len(ear.changes) == 2)
+    assert not waits
+    assert ear.changes[1].progressed == {2, 3}
+    assert ear.times[1] - ear.times[0] >= (INTERVAL_MS + 3 * CHECKED_MS - FORGIVEN_MS) / 1000
 
 
 def test_jobs_do_not_wait_for_the_moment_of_frames_that_came_before(

@@ -14,6 +14,7 @@ from mcp_progress_monitor.formatting import number, one_line
 from mcp_progress_monitor.gui.common.labels import Badge, ServerTitles
 from mcp_progress_monitor.gui.common.tables import TitledTable
 from mcp_progress_monitor.gui.deferred_startup import loading_schemas
+from mcp_progress_monitor.gui.feed import CHECKED_MS, Load, Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -337,7 +338,8 @@ class FindingsWatch(QObject):
         self._leave: Callable[[], None] | None = None
         self._is_finished = False
         self._publishing = QTimer(self, singleShot=True)
-        self._publishing.timeout.connect(self.publish)
+        self._publishing.timeout.connect(self._on_due)
+        self._throttle = Throttle()
         self._working = QTimer(self)
         self._working.timeout.connect(self._work)
         self._passing = QTimer(self, singleShot=True)
@@ -420,6 +422,13 @@ class FindingsWatch(QObject):
         self._pause_ms = max(INTERVAL_MS, round(took_ms * _SHARE))
         if self._pending:
             self._publishing.start(self._pause_ms)
+
+    @Slot()
+    def _on_due(self) -> None:
+        if self._throttle.postpone(Load.until_now()):
+            self._publishing.start(CHECKED_MS)
+        else:
+            self.publish()
 
     def _begin(self) -> None:
         from mcp_progress_monitor.checking.judge import SessionChecker
