@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +60,7 @@ _PLAIN = JobSnapshot(
 
 def job(**changes: Any) -> JobSnapshot:
     """A running job of 63.2 %, with `changes` to its fields."""
-    return dataclasses.replace(_PLAIN, **changes)
+    return _PLAIN._replace(**changes)
 
 
 def resumable(job_id: int, **changes: Any) -> JobSnapshot:

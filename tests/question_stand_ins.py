@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QBuffer, QIODevice
@@ -45,7 +44,7 @@ _PLAIN = Question(
 
 def form(**changes: Any) -> Question:
     """A form with a required name, with `changes` to its fields."""
-    return dataclasses.replace(_PLAIN, **changes)
+    return _PLAIN._replace(**changes)
 
 
 def page(url: str, **changes: Any) -> Question:

@@ -5,7 +5,6 @@ Run as a program, it prints which of them do not fit the screen: a scale is for 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import sys
@@ -171,7 +170,7 @@ class EveryWindow(QObject):
         models.follow(engine)
         source = FakeJobs(*self._snapshots)
         for held in self._snapshots:
-            marked = dataclasses.replace(held, marks=(mark("late", words, 1, 1),))
+            marked = held._replace(marks=(mark("late", words, 1, 1),))
             source.details[held.id] = detail(marked, **course(20))
         models.jobs.set_source(source)
         models.servers.set_source(FakeServers(self._server))
@@ -248,7 +247,7 @@ class EveryWindow(QObject):
         tasks.show_tasks([ListedTask(TaskView(words, words, message=words), 1)])
         yield tasks
         doctor = DoctorPane(appearance)
-        doctor.show_report(dataclasses.replace(CRASHED, server=words, address=words), 0.0)
+        doctor.show_report(CRASHED._replace(server=words, address=words), 0.0)
         yield doctor
         recordings = RecordingsDialog(folder / words.replace("/", "_"), RecordingSettings())
         path = folder / (words.replace("/", "_") + ".mcprec")
@@ -327,9 +326,7 @@ class EveryWindow(QObject):
 
     def _questions_about_jobs(self) -> Iterator[QWidget]:
         running = [*self._snapshots, job(id=4, chain=7, saved_when=time.time())]
-        many = [
-            dataclasses.replace(each, id=10 * n + each.id) for n in range(20) for each in running
-        ]
+        many = [each._replace(id=10 * n + each.id) for n in range(20) for each in running]
         yield ForgetQuestion(many)
         yield ReissueQuestion(many)
         for action in EndAction:

@@ -68,13 +68,13 @@ class Live:
 
 def _of_wire(detail: JobDetail) -> JobDetail:
     """A job without what is not on the wire: ids of saved chains, plans to go on with them."""
-    known = dataclasses.replace(
-        detail.snapshot, chain=None, is_automatic=False, next_attempt_at=None, resume_note=""
+    known = detail.snapshot._replace(
+        chain=None, is_automatic=False, next_attempt_at=None, resume_note=""
     )
     if known.task is not None:
         # Both count from when they are read, which live is some milliseconds after the last frame.
         task = known.task._replace(ttl_left_s=None, polled_s=None)
-        known = dataclasses.replace(known, task=task)
+        known = known._replace(task=task)
     return detail._replace(snapshot=known)
 
 

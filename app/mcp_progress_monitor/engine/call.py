@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_progress_monitor.protocol.peer import AUTO
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import Failure, JobId, JobState
 
 
-@dataclasses.dataclass(frozen=True)
-class AutoResume:
+class AutoResume(NamedTuple):
     """How to resume a job automatically, until it is done, fails, or `limit` attempts were made.
 
     `pauses_s` are the seconds before each of them, the last one repeated.
@@ -29,8 +27,7 @@ class AutoResume:
         return self.pauses_s[min(made, len(self.pauses_s) - 1)] if self.pauses_s else 0.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A request to a server.
 
     `params` have no `_meta`. Limits are in seconds: 0 disables one, None uses the default of the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 from typing import TYPE_CHECKING
@@ -142,7 +141,7 @@ class Calls:
         It becomes a new job, with a new progress token of the same kind. Errors as for `reach`.
         """
         call = await self.reach(job)
-        return await self.make(dataclasses.replace(call, params=from_the_start(call.params)))
+        return await self.make(call._replace(params=from_the_start(call.params)))
 
     async def reach(self, job: JobId) -> Call:
         """Connect the server of a job and return its request, to send it again.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.connection.session import Session
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False, repr=False)
 class Entry:
     """What is needed to follow a job's task again.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import json
 import re
@@ -456,4 +455,4 @@ def _without_bytes(report: DoctorReport, removed: bytes) -> DoctorReport:
     first = report.first_bytes
     for secret in report.secrets:
         first = first.replace(secret.encode(), removed)
-    return dataclasses.replace(report, first_bytes=first)
+    return report._replace(first_bytes=first)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -361,7 +360,7 @@ class RecordedJobs(Jobs):
         """The snapshot, without rate and time left if the job's end is not recorded."""
         if job.state.is_over or not self.is_ended:
             return job
-        return dataclasses.replace(job, rate=None, eta_s=None, eta_span_s=None, sparks=())
+        return job._replace(rate=None, eta_s=None, eta_span_s=None, sparks=())
 
 
 class NoQuestions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from mcp_progress_monitor.protocol.eras import as_object
@@ -69,8 +68,7 @@ ALL_LISTS = frozenset({"tools", "resources", "prompts"})
 TASK_SUPPORT = ("forbidden", "optional", "required")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool. `task_support` is one of `TASK_SUPPORT` (2025-11-25, "Tool-Level Negotiation")."""
 
     name: str
@@ -81,8 +79,7 @@ class Tool:
     raw: JsonObject
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """A resource; `size` in bytes, None if unknown."""
 
     uri: str
@@ -94,8 +91,7 @@ class Resource:
     raw: JsonObject
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResourceTemplate:
+class ResourceTemplate(NamedTuple):
     """A template of the URIs of resources (RFC 6570)."""
 
     uri_template: str
@@ -115,8 +111,7 @@ class PromptArgument(NamedTuple):
     is_required: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """A prompt template."""
 
     name: str
@@ -126,8 +121,7 @@ class Prompt:
     raw: JsonObject
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ListPage(Generic[T]):
+class ListPage(NamedTuple, Generic[T]):
     """One page of a list; `next_cursor` requests the next one, None on the last."""
 
     items: tuple[T, ...]

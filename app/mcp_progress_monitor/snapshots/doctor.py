@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,8 +64,7 @@ class Cause(NamedTuple):
     hint: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DoctorReport:
+class DoctorReport(NamedTuple):
     """Everything known about a server's newest connection. Unknown is None or empty.
 
     `command` is as it was run, program first, and `found` the program's file; `folder` is absolute.
@@ -85,7 +83,7 @@ class DoctorReport:
     found: str | None = None
     searched: tuple[Searched, ...] = ()
     environment: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    secrets: tuple[str, ...] = ()
     pid: int | None = None
     exit_code: int | None = None
     ending: str = ""
@@ -100,6 +98,10 @@ class DoctorReport:
     retry: Retry | None = None
     restarts: int = 0
     waiting: Waiting | None = None
+
+    def __repr__(self) -> str:
+        """Everything but the secrets: for logs and failed tests."""
+        return f"DoctorReport{tuple.__repr__(self._replace(secrets=()))}"
 
     @property
     def was_ended_by_us(self) -> bool:

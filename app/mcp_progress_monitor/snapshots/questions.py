@@ -8,7 +8,7 @@ require input. Both are a `Question` here. Their content is untrusted plain text
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -56,8 +56,7 @@ class Refused:
 Answer: TypeAlias = Accept | Decline | Dismiss | Sampled | Refused
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """One question of a server.
 
     `request` is the number of the frame that asks: the server's request, or in 2026-07-28 the reply

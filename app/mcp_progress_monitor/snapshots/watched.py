@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ class Gaps(NamedTuple):
 NO_GAPS = Gaps()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WatchedSnapshot:
+class WatchedSnapshot(NamedTuple):
     """A server of another client at one moment.
 
     `server` is derived from its messages. `label` is the name given to its tap and may repeat;

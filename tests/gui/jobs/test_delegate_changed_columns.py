@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -97,7 +96,7 @@ def _painted(column: int, shown: JobSnapshot) -> QImage:
 def test_a_cell_that_looks_the_same_is_painted_the_same(
     before: JobSnapshot, changes: dict[str, Any]
 ) -> None:
-    after = replace(before, **changes)
+    after = before._replace(**changes)
     changed = set(changed_columns(before, after, _COLUMNS))
     for column in set(_COLUMNS) - changed:
         assert _painted(column, before) == _painted(column, after), column
@@ -105,11 +104,11 @@ def test_a_cell_that_looks_the_same_is_painted_the_same(
 
 def test_time_alone_changes_few_cells() -> None:
     before = job(elapsed_s=5.0, silent_s=0.1)
-    assert list(changed_columns(before, replace(before, silent_s=0.4), _COLUMNS)) == []
-    later = replace(before, elapsed_s=6.0)
+    assert list(changed_columns(before, before._replace(silent_s=0.4), _COLUMNS)) == []
+    later = before._replace(elapsed_s=6.0)
     assert list(changed_columns(before, later, _COLUMNS)) == [Column.STATUS, Column.ELAPSED]
 
 
 def test_the_age_of_a_token_is_reported_by_the_computers_clock() -> None:
     before = resumable(1)
-    assert Column.STATUS in set(changed_columns(before, replace(before), _COLUMNS))
+    assert Column.STATUS in set(changed_columns(before, before._replace(), _COLUMNS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -78,7 +77,7 @@ class PassingJobs(FakeJobs):
     def snapshot(self, job: int) -> JobSnapshot | None:
         found = super().snapshot(job)
         self.left -= 1
-        return None if found is None else dataclasses.replace(found, eta_s=self.left)
+        return None if found is None else found._replace(eta_s=self.left)
 
     def detail(self, job: int) -> JobDetail | None:
         found, now = super().detail(job), self.snapshot(job)

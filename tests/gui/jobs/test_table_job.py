@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,7 +87,7 @@ def _tick(jobs: JobsModel, numbers: Iterable[int] = _JOBS) -> None:
     source = jobs.source
     assert isinstance(source, FakeJobs)
     held = [source.held[number] for number in numbers]
-    source.put(*(replace(each, message=f"{each.message}.") for each in held))
+    source.put(*(each._replace(message=f"{each.message}.") for each in held))
     jobs.apply(ChangeSet(progressed=frozenset(numbers)))
 
 
@@ -150,7 +149,7 @@ def test_a_row_that_looks_the_same_is_not_painted(
 ) -> None:
     source, watch = jobs.source, PaintWatch(table)
     assert isinstance(source, FakeJobs)
-    source.put(replace(source.held[3], silent_s=0.1))
+    source.put(source.held[3]._replace(silent_s=0.1))
     jobs.apply(ChangeSet(progressed=frozenset({3})))
     qtbot.wait(30)
     assert len(source.asked) > len(_JOBS)  # it was looked at
@@ -186,7 +185,7 @@ def test_a_row_of_which_a_part_was_painted_is_painted_again_as_a_whole(
 ) -> None:
     source, watch = jobs.source, PaintWatch(table)
     assert isinstance(source, FakeJobs)
-    source.put(replace(source.held[3], message="changed"))
+    source.put(source.held[3]._replace(message="changed"))
     place = table.visualRect(table.model().index(2, 0))
     with qtbot.waitSignal(jobs.dataChanged):
         jobs.apply(ChangeSet(progressed=frozenset({3})))

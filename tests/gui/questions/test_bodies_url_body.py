@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,5 +58,5 @@ def test_what_is_no_page_cannot_be_opened_and_says_why(
 
 
 def test_it_says_that_the_server_knows_it_is_done(body: UrlBody) -> None:
-    body.follow(dataclasses.replace(body.question, is_complete=True))
+    body.follow(body.question._replace(is_complete=True))
     assert "this step is complete" in body.note.text()

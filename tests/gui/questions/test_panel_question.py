@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -194,7 +193,7 @@ def test_how_long_ago_it_was_asked_is_reported_anew(
 def test_a_page_that_is_done_says_so(
     panel: QuestionPanel, questions: QuestionsModel, source: FakeQuestions
 ) -> None:
-    source.held[1] = dataclasses.replace(source.held[1], is_complete=True)
+    source.held[1] = source.held[1]._replace(is_complete=True)
     questions.apply(frozenset({2}))
     view = panel.view(2)
     assert view is not None

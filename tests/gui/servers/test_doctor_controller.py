@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -110,7 +109,7 @@ def test_the_list_opens_it_and_changes_are_shown(
     pane = doctoring.pane
     assert pane is not None
     assert (pane.isVisible(), pane.server) == (True, "crawler")
-    doctor.reports["crawler"] = dataclasses.replace(CRASHED, state=ServerState.CONNECTING)
+    doctor.reports["crawler"] = CRASHED._replace(state=ServerState.CONNECTING)
     feed.servers_changed.emit(frozenset({"crawler"}))
     assert pane.head.text() == "crawler — Connecting"
     pane.close()

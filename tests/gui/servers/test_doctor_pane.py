@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,7 +64,7 @@ def test_nothing_of_a_server_is_markup(pane: DoctorPane) -> None:
 def test_the_first_button_does_what_the_state_needs(
     qtbot: QtBot, pane: DoctorPane, state: ServerState, signal: str, words: str
 ) -> None:
-    pane.show_report(dataclasses.replace(CRASHED, state=state), 0.0)
+    pane.show_report(CRASHED._replace(state=state), 0.0)
     assert pane.go.text() == words
     with qtbot.waitSignal(getattr(pane, signal)) as told:
         pane.go.click()
@@ -102,7 +101,7 @@ def test_the_place_that_is_read_stays_while_the_same_server_changes(pane: Doctor
     bar.setValue(bar.maximum() // 2)
     place = bar.value()
     assert place > 0
-    pane.show_report(dataclasses.replace(CRASHED, restarts=3), 1.0)
+    pane.show_report(CRASHED._replace(restarts=3), 1.0)
     assert "Restarted 3 times" in pane.page.toPlainText()
     assert bar.value() == place
     pane.show_report(NOT_FOUND, 1.0)

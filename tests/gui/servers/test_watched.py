@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -95,7 +94,7 @@ def test_a_change_costs_its_own_row_alone(source: Source, model: WatchedModel) -
     source.asked.clear()
     changes: list[int] = []
     model.dataChanged.connect(lambda first, _last: changes.append(first.row()))
-    model.apply(source.put(dataclasses.replace(watched("notes", pid=3), end=ENDED)))
+    model.apply(source.put(watched("notes", pid=3)._replace(end=ENDED)))
     assert (source.asked, changes) == (["notes@3"], [2])
     model.apply(frozenset({"a server of our own"}))
     assert (source.asked, changes) == (["notes@3"], [2])
@@ -107,7 +106,7 @@ def test_a_client_that_names_itself_moves_its_servers(source: Source, model: Wat
 
 
 def test_how_a_session_ended_is_shown(source: Source, model: WatchedModel) -> None:
-    ended = dataclasses.replace(watched("db"), end=ENDED, gaps=Gaps(3, 70, "the queue was full"))
+    ended = watched("db")._replace(end=ENDED, gaps=Gaps(3, 70, "the queue was full"))
     model.apply(source.put(ended))
     text = model.index(1).data(Qt.ItemDataRole.AccessibleTextRole)
     assert text == ("db, Ended: signal SIGKILL, the server ended first · 3 messages not recorded")
@@ -158,7 +157,7 @@ def test_only_what_has_ended_is_removed(
 ) -> None:
     choose(view, model, "db@1")
     assert not view.action("dismiss").isEnabled()
-    model.apply(source.put(dataclasses.replace(watched("notes", pid=3), end=ENDED)))
+    model.apply(source.put(watched("notes", pid=3)._replace(end=ENDED)))
     with qtbot.waitSignal(view.dismiss_requested) as asked:
         view.action("dismiss").trigger()
     assert asked.args == [("notes@3",)]
@@ -181,5 +180,5 @@ def test_rows_are_painted_in_both_states(
     view.show()
     qtbot.waitExposed(view)
     live = view.grab().toImage()
-    model.apply(source.put(dataclasses.replace(watched("db"), end=ENDED)))
+    model.apply(source.put(watched("db")._replace(end=ENDED)))
     assert view.grab().toImage() != live

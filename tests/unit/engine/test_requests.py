@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -102,7 +101,7 @@ class Desk:
     async def begin(self, idle_s: LimitChoice = USUAL, total_s: LimitChoice = USUAL) -> JobId:
         """Have one more call written; its job."""
         count = len(self.tracker.jobs())
-        self.requests.ask(dataclasses.replace(CALL, idle_timeout_s=idle_s, total_timeout_s=total_s))
+        self.requests.ask(CALL._replace(idle_timeout_s=idle_s, total_timeout_s=total_s))
         with anyio.fail_after(5):
             while len(self.tracker.jobs()) == count:
                 await anyio.lowlevel.checkpoint()
@@ -250,7 +249,7 @@ async def test_a_job_may_be_cancelled_in_another_way_than_by_the_notification() 
 async def test_what_runs_out_of_time_is_cancelled_in_its_own_way(is_otherwise: bool) -> None:
     async with request_broker() as at:
         at.runs.cancels = lambda _job: is_otherwise
-        connection, exchange = at.requests.ask(dataclasses.replace(CALL, idle_timeout_s=2000))
+        connection, exchange = at.requests.ask(CALL._replace(idle_timeout_s=2000))
         outcomes: list[Outcome] = []
 
         async def complete() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import time
@@ -115,7 +114,7 @@ def plain(facts: Sequence[Any]) -> list[Any]:
 
 def plain_jobs(tracker: Tracker, now: float) -> list[JobSnapshot]:
     found = (tracker.snapshot(job, now) for job in tracker.jobs())
-    return [dataclasses.replace(job, connection="", server="") for job in found if job is not None]
+    return [job._replace(connection="", server="") for job in found if job is not None]
 
 
 @given(st.lists(st.integers(1, 700), max_size=30), st.integers(0, 4))

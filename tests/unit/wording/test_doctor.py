@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails
@@ -34,7 +32,7 @@ def test_causes_come_first_each_with_what_to_try() -> None:
 
 
 def test_without_causes_the_errors_own_hint_is_there() -> None:
-    report = dataclasses.replace(NOT_FOUND, causes=())
+    report = NOT_FOUND._replace(causes=())
     assert words(report, "try") == ["Install it."]
 
 
@@ -54,9 +52,7 @@ def test_the_command_is_reported_as_run_and_each_folder_that_was_searched() -> N
 
 def test_a_folder_where_the_program_is_is_never_left_out() -> None:
     many = tuple(Searched(f"/{at}", exists=True, found=None) for at in range(200))
-    report = dataclasses.replace(
-        NOT_FOUND, searched=(*many, Searched("/bin", exists=True, found="/bin/npx"))
-    )
+    report = NOT_FOUND._replace(searched=(*many, Searched("/bin", exists=True, found="/bin/npx")))
     assert "/bin — found: /bin/npx" in words(report, "PATH")
     assert words(report, "PATH")[-1] == "and 140 more folders"
 
@@ -65,16 +61,13 @@ def test_how_it_ended_and_what_it_wrote_is_reported() -> None:
     assert "Exit code 1" in words(CRASHED, "Status")
     assert "Restarted 2 times" in words(CRASHED, "Status")
     assert words(CRASHED, "standard error")[-1] == "ModuleNotFoundError: No module named 'httpx'"
-    signal = dataclasses.replace(CRASHED, exit_code=-9, ending="The server was killed by SIGKILL")
+    signal = CRASHED._replace(exit_code=-9, ending="The server was killed by SIGKILL")
     assert Line("Ended by signal 9", Look.BAD) in lines(signal, "Status")
 
 
 def test_what_we_ended_is_not_reported_as_the_servers_own_end() -> None:
-    late = dataclasses.replace(
-        CRASHED,
-        exit_code=-15,
-        ending="The server did not answer within 3 s",
-        end_kind=EndKind.CLIENT,
+    late = CRASHED._replace(
+        exit_code=-15, ending="The server did not answer within 3 s", end_kind=EndKind.CLIENT
     )
     assert Line("Ended by this program with signal 15", Look.PLAIN) in lines(late, "Status")
 
@@ -96,19 +89,18 @@ def test_exchanges_are_reported_the_newest_first() -> None:
 
 @pytest.mark.parametrize(("status", "look"), [(204, Look.GOOD), (307, Look.PLAIN), (404, Look.BAD)])
 def test_only_what_went_well_looks_well(status: int, look: Look) -> None:
-    report = dataclasses.replace(REFUSED, http=(HttpNote("POST x", status, "So"),))
+    report = REFUSED._replace(http=(HttpNote("POST x", status, "So"),))
     assert lines(report, "HTTP")[1] == Line(f"{status} So", look)
 
 
 def test_a_request_without_a_response_says_why() -> None:
-    report = dataclasses.replace(REFUSED, http=(HttpNote("POST x", None, "No such host"),))
+    report = REFUSED._replace(http=(HttpNote("POST x", None, "No such host"),))
     assert lines(report, "HTTP")[1] == Line("No such host", Look.BAD)
 
 
 def test_whatever_a_server_said_is_visible_and_bounded() -> None:
     hostile = "\u202e\x00" * 5_000
-    report = dataclasses.replace(
-        CRASHED,
+    report = CRASHED._replace(
         stderr_tail=(hostile,) * 500,
         http=(HttpNote(hostile, 500, hostile, ((hostile, hostile),) * 100, hostile * 3),),
         ending=hostile,
@@ -141,7 +133,7 @@ def test_whatever_a_server_said_is_visible_and_bounded() -> None:
     ],
 )
 def test_what_happened_is_one_sentence(changes: dict[str, object], sentence: str) -> None:
-    report = dataclasses.replace(CRASHED, **changes)  # type: ignore[arg-type]  # of many types
+    report = CRASHED._replace(**changes)  # type: ignore[arg-type]  # of many types
     assert happened(report, 10.0) == sentence
 
 
@@ -151,8 +143,7 @@ def test_the_whole_can_be_copied() -> None:
 
 
 def test_what_is_copied_has_no_secrets() -> None:
-    report = dataclasses.replace(
-        CRASHED,
+    report = CRASHED._replace(
         command=("run-it", "--token", "abcdef123"),
         stderr_tail=("API_KEY=verysecret", "value hunter22 was wrong"),
         first_bytes=b"it is hunter22!",

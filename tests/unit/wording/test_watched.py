@@ -46,22 +46,21 @@ def test_how_a_session_ended(end: TapEnd, words: str) -> None:
 def test_a_server_in_short() -> None:
     assert about(LIVE) == "Live · 2025-11-25 · stdio"
     starting = dataclasses.replace(SERVER, state=ServerState.CONNECTING, revision=None)
-    assert about(dataclasses.replace(LIVE, server=starting)) == "Live, starting · stdio"
+    assert about(LIVE._replace(server=starting)) == "Live, starting · stdio"
 
 
 def test_a_session_that_a_script_changes_is_never_shown_as_mere_watching() -> None:
-    changed = dataclasses.replace(LIVE, script="flaky\n.txt")
+    changed = LIVE._replace(script="flaky\n.txt")
     assert about(changed).startswith("Changed by the script flaky")
     assert "\n" not in about(changed)
-    over = dataclasses.replace(changed, end=TapEnd("x", 0, None, "client"))
+    over = changed._replace(end=TapEnd("x", 0, None, "client"))
     assert about(over).startswith("Changed by the script flaky")
     assert details(changed).splitlines()[1].startswith("Changed by the script flaky")
 
 
 def test_the_whole_story_names_client_processes_and_gaps_and_no_secret() -> None:
     told = details(
-        dataclasses.replace(
-            LIVE,
+        LIVE._replace(
             end=TapEnd("The client closed it", 0, None, "client"),
             gaps=Gaps(2, 2048, "the queue was full"),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import difflib
 import functools
 import sys
@@ -262,7 +261,7 @@ class _ToolCall(Plan):
             await _validate(engine, server, tool, arguments, front)
         params = {"name": order.tool, "arguments": arguments}
         made = request(server, CALL_TOOL, params, order)
-        return dataclasses.replace(made, as_task=True if order.as_task else None)
+        return made._replace(as_task=True if order.as_task else None)
 
 
 def _check_allowed(server: ServerSnapshot, tool: Tool) -> None:

@@ -157,7 +157,7 @@ class SessionManager:
         self._eras = EraMemory(eras, clock)
         self._counts: dict[str, int] = {}
         self.sign_ins = SignIns(self._on_sign_in)
-        self._means = TransportResources(keyring or NoKeyring(), self.sign_ins, folder)
+        self._means = TransportResources(keyring or NoKeyring(), self.sign_ins, folder, older=set())
 
     def add(self, definition: ServerDefinition, *, key: str | None = None) -> str:
         """Add a server; returns its name, with a number added if it is taken.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 from pathlib import Path
@@ -35,8 +34,7 @@ def report_of(
     definition = server.definition
     report = _of_command(server)
     if connection is not None:
-        report = dataclasses.replace(
-            report,
+        report = report._replace(
             pid=connection.pid,
             exit_code=connection.exit_code,
             ending=connection.reason,
@@ -47,7 +45,7 @@ def report_of(
             http=tuple(connection.http_notes),
             opening=opening,
         )
-    return dataclasses.replace(report, causes=causes_of(report, definition))
+    return report._replace(causes=causes_of(report, definition))
 
 
 def _of_command(server: ServerSnapshot) -> DoctorReport:
@@ -63,14 +61,11 @@ def _of_command(server: ServerSnapshot) -> DoctorReport:
         waiting=server.waiting,
     )
     if definition.transport != "stdio":
-        return dataclasses.replace(
-            bare,
-            environment=tuple(definition.headers),
-            secrets=_secrets_in(definition.headers.values()),
+        return bare._replace(
+            environment=tuple(definition.headers), secrets=_secrets_in(definition.headers.values())
         )
     searched = tuple(_searched(definition))
-    return dataclasses.replace(
-        bare,
+    return bare._replace(
         command=(definition.command, *shown_arguments(definition.args)),
         folder=str(Path(definition.cwd or ".").absolute()),
         found=_found(definition, searched),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import enum
 from typing import TYPE_CHECKING, Final
 
@@ -159,7 +158,7 @@ class Questions:
 
     def note_ruled(self, question: Question) -> None:
         """Report a question that a rule has answered without asking the user."""
-        self._keep(dataclasses.replace(question, ended=BY_RULE))
+        self._keep(question._replace(ended=BY_RULE))
         self._on_change(frozenset({question.id}))
 
     def answer(self, question: int, answer: Answer, why: str = "answered") -> tuple[str, ...]:
@@ -201,7 +200,7 @@ class Questions:
             and each.params.get("elicitationId") == elicitation
         ]
         for question in found:
-            self._replace(dataclasses.replace(question, is_complete=True))
+            self._replace(question._replace(is_complete=True))
         if found:
             self._on_change(frozenset(question.id for question in found))
 
@@ -212,7 +211,7 @@ class Questions:
             self._ended[question.id] = question
 
     def _end(self, pending: Pending, why: str, answer: Answer | None) -> None:
-        question = dataclasses.replace(pending.question, ended=why)
+        question = pending.question._replace(ended=why)
         del self._open[question.id]
         self._holds.pop(question.id).release()
         self._keep(question)

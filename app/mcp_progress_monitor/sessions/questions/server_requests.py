@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import dataclasses
 import functools
 import math
 import urllib.parse
@@ -457,7 +456,7 @@ class ServerRequests:
         if automatic is not None and (misfits := violations_of(question, automatic)):
             words = ["The rule's answer is not valid:", *misfits]
             error = "\n".join(filter(None, [question.error, *words]))
-            question, automatic = dataclasses.replace(question, error=error), None
+            question, automatic = question._replace(error=error), None
         self._show_phase(phases, AnswerPhase.SHOWING)
         if automatic is not None and not rule.delay_s:
             self._show_phase(phases, AnswerPhase.WAITING)

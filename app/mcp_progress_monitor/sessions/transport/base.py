@@ -82,7 +82,7 @@ class Loss(NamedTuple):
     may_be_older: bool = False
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(eq=False, repr=False)
 class ProcessNotes:
     """A server's process, beside its exit and its messages.
 
@@ -92,7 +92,7 @@ class ProcessNotes:
     """
 
     first_bytes: bytes = b""
-    secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    secrets: tuple[str, ...] = ()
     was_ended: bool = False
     left_children: bool = False
 

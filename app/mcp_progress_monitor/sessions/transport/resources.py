@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -44,8 +43,7 @@ class SignIns:
         return self._turns.setdefault(key, anyio.Lock())
 
 
-@dataclasses.dataclass(frozen=True)
-class TransportResources:
+class TransportResources(NamedTuple):
     """What transports need from the program: secrets, sign-ins, and the token folder.
 
     Without `folder`, tokens last until the program exits. `older` are fingerprints of definitions
@@ -54,5 +52,5 @@ class TransportResources:
 
     keyring: Keyring
     sign_ins: SignIns
-    folder: Path | None = None
-    older: set[str] = dataclasses.field(default_factory=set)
+    folder: Path | None
+    older: set[str]

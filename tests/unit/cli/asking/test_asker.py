@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, cast
 
@@ -128,7 +127,7 @@ class Scene:
     def answer_by_rule(self, *questions: Question) -> None:
         """A rule has answered what a server asked."""
         for each in questions:
-            self.book.ended[each.id] = dataclasses.replace(each, ended=BY_RULE)
+            self.book.ended[each.id] = each._replace(ended=BY_RULE)
         self.asker.on_update(Update(questions=frozenset(each.id for each in questions)))
 
     def withdraw(self, question: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -239,7 +238,7 @@ def test_a_job_that_got_further_before_it_was_stopped_is_offered_again(
     full = ErrorDetails("The disk is full", f"/data/{FILE}")
 
     async def resume(job_id: JobId, **_: object) -> Outcome:
-        engine.put(dataclasses.replace(engine.held[job_id], attempt_count=2))
+        engine.put(engine.held[job_id]._replace(attempt_count=2))
         raise UserError(full)
 
     engine.resumer.resume = resume

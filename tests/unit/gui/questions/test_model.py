@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,7 +45,7 @@ def test_rows_follow_what_comes_and_goes(model: QuestionsModel, source: FakeQues
 def test_a_question_that_changes_stays_in_its_row(
     model: QuestionsModel, source: FakeQuestions
 ) -> None:
-    source.held[1] = dataclasses.replace(source.held[1], is_complete=True)
+    source.held[1] = source.held[1]._replace(is_complete=True)
     model.apply(frozenset({2}))
     assert model.index(1).data(QUESTION).is_complete
 

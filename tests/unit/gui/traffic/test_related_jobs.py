@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -31,8 +30,8 @@ class Jobs(JobsFollowed):
     """Three jobs: two with one token and id, one after the other, and one the server asked for."""
 
     def __init__(self) -> None:
-        again = dataclasses.replace(_JOB, id=2, request=50)
-        asked = dataclasses.replace(_JOB, id=3, request=60, sender=Side.SERVER, token=7)
+        again = _JOB._replace(id=2, request=50)
+        asked = _JOB._replace(id=3, request=60, sender=Side.SERVER, token=7)
         self._jobs = {job.id: job for job in (_JOB, again, asked)}
 
     def ids(self) -> list[int]:

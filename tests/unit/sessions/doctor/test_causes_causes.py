@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 
 from mcp_progress_monitor.errors import ErrorDetails
@@ -31,29 +30,24 @@ def test_a_one_shot_command_is_reported() -> None:
 
 
 def test_what_we_ended_ourselves_tells_nothing_of_its_end() -> None:
-    ours = dataclasses.replace(
-        FAILED, ending="You disconnected the server", end_kind=EndKind.CLIENT
-    )
+    ours = FAILED._replace(ending="You disconnected the server", end_kind=EndKind.CLIENT)
     assert causes_of(ours, STDIO) == ()
 
 
 def test_a_server_that_works_has_no_causes_whatever_it_prints() -> None:
-    works = dataclasses.replace(
-        FAILED, state=ServerState.CONNECTED, stderr_tail=("Permission denied",)
-    )
+    works = FAILED._replace(state=ServerState.CONNECTED, stderr_tail=("Permission denied",))
     assert causes_of(works, STDIO) == ()
 
 
 def test_a_server_that_was_never_connected_has_only_causes_on_the_disk() -> None:
-    idle = dataclasses.replace(FAILED, state=ServerState.IDLE, found=None)
+    idle = FAILED._replace(state=ServerState.IDLE, found=None)
     (cause,) = causes_of(idle, STDIO)
     assert cause.text.startswith("File not found")
 
 
 def test_silence_at_the_limit_may_be_a_download() -> None:
     error = ErrorDetails("The server did not answer server/discover within 15 s")
-    silent = dataclasses.replace(
-        FAILED,
+    silent = FAILED._replace(
         exit_code=-15,
         error=error,
         ending=error.what,
@@ -73,10 +67,10 @@ def test_over_http_the_requests_tell() -> None:
 
 
 def test_slow_and_hung_are_reported_apart() -> None:
-    works = dataclasses.replace(FAILED, state=ServerState.CONNECTED)
-    asked = dataclasses.replace(works, health=Health(1.0, None))
-    slow = dataclasses.replace(works, health=Health(1.0, 0.25))
-    hung = dataclasses.replace(works, health=Health(1.0, None, is_hung=True))
+    works = FAILED._replace(state=ServerState.CONNECTED)
+    asked = works._replace(health=Health(1.0, None))
+    slow = works._replace(health=Health(1.0, 0.25))
+    hung = works._replace(health=Health(1.0, None, is_hung=True))
     assert causes_of(asked, STDIO) == ()
     assert "0.25 s" in causes_of(slow, STDIO)[0].text
     assert causes_of(hung, STDIO)[0].text.startswith("It hangs")
@@ -95,4 +89,4 @@ def test_there_are_at_most_eight() -> None:
         "docker.sock",
         "no such option",
     )
-    assert len(causes_of(dataclasses.replace(FAILED, stderr_tail=lines), STDIO)) == 8
+    assert len(causes_of(FAILED._replace(stderr_tail=lines), STDIO)) == 8

@@ -225,7 +225,7 @@ def transport_to(url: str, **fields: Any) -> tuple[HttpTransport, Framer]:
     """A transport that is not opened yet."""
     definition = HttpDefinition(name="web", url=url, **fields)
     framer = Framer("web#1", FrameNumbers())
-    means = TransportResources(NoKeyring(), SignIns(_ignore))
+    means = TransportResources(NoKeyring(), SignIns(_ignore), folder=None, older=set())
     return HttpTransport(definition, framer, Clock(), means), framer
 
 

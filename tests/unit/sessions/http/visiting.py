@@ -29,7 +29,7 @@ class Visit:
     ) -> None:
         self.site = site
         self.browser = browser
-        self.means = TransportResources(NoKeyring(), browser.sign_ins, folder)
+        self.means = TransportResources(NoKeyring(), browser.sign_ins, folder, older=set())
         self.definition = HttpDefinition(name="remote", url=SERVER, auth="oauth", oauth=oauth)
 
     @contextlib.asynccontextmanager
