@@ -88,6 +88,32 @@ def test_qt_comes_in_between_when_a_slice_is_over(
     assert [each for each in queued.ran if each != "Qt"] == list(range(5))
 
 
+@pytest.mark.parametrize(("window_ms", "first"), [(0, 8), (5, 3), (500, 2)])
+def test_a_slice_after_work_of_the_window_is_shorter(
+    queued: _Queued, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, window_ms: int, first: int
+) -> None:
+    spent_ms, turns = [0], [0]
+    monkeypatch.setattr(time, "thread_time", lambda: spent_ms[0] / 999.99)
+    timer_event = queued.queue.timerEvent
+
+    def counted(event: object) -> None:
+        turns.append(0)
+        timer_event(event)  # type: ignore[arg-type]
+
+    def works() -> None:
+        spent_ms[0] += 1
+        turns[-1] += 1
+
+    queued.queue.timerEvent = counted  # type: ignore[method-assign]
+    queued.add(works)
+    qtbot.waitUntil(lambda: sum(turns) == 1)
+    spent_ms[0] += window_ms
+    for _ in range(20):
+        queued.add(works)
+    qtbot.waitUntil(lambda: sum(turns) == 21)
+    assert turns[2:4] == [first, 8]
+
+
 def test_a_loop_of_qts_within_a_callback_serves_the_rest(queued: _Queued, qtbot: QtBot) -> None:
     def nests() -> None:
         QCoreApplication.processEvents()

@@ -35,9 +35,13 @@ if TYPE_CHECKING:
 SLICE_S: Final = 0.008
 """After so much work Qt has its turn; a single longer callback is not interrupted.
 
+The window's work since the last slice counts, so that both together do not take longer: a slice
+after a long one of the window's is only `LEAST_SLICE_S`.
+
 Measured in our own processor time: on a busy machine, a slice by the clock would be one callback
 for each round of Qt's work.
 """
+LEAST_SLICE_S: Final = 0.002
 
 
 class TimeTaken(NamedTuple):
@@ -59,6 +63,7 @@ class ReadyQueue(QObject):
         self._timer = 0
         self._is_closed = False
         self.taken = TimeTaken(0.0, 0.0)
+        self._ended = 0.0  # the last slice, in processor time
 
     def add(self, handle: asyncio.Handle) -> None:
         """Run `handle` in the next turn of the loop; after `close`, never."""
@@ -79,7 +84,8 @@ class ReadyQueue(QObject):
         # does): a new timer serves the rest there.
         self._stop_timer()
         began_at, began = time.perf_counter(), time.thread_time()
-        left, ends_at, now = len(self._handles), began + SLICE_S, began
+        ends_at = max(self._ended + SLICE_S, began + LEAST_SLICE_S)
+        left, now = len(self._handles), began
         if left > 1:
             self._timer = self.startTimer(0)
         while left and self._handles:
@@ -92,6 +98,7 @@ class ReadyQueue(QObject):
                 break
         wall, thread = self.taken
         self.taken = TimeTaken(wall + time.perf_counter() - began_at, thread + now - began)
+        self._ended = now
         if not self._handles:
             self._stop_timer()
         elif not self._timer and not self._is_closed:
