@@ -44,6 +44,9 @@ CHECKED_MS: Final = 20
 SATURATED: Final = 0.85
 """A thread that runs so much of the time that it could run has none left (measured: 0.87 to 1)."""
 
+_BUSY: Final = 1 / 3
+"""With less to do for callbacks, the window is what keeps the thread busy: nothing waits for it."""
+
 _LOGGED: Final = 10_000  # newest log messages of a batch: as many as are shown
 
 
@@ -93,11 +96,12 @@ class Load(NamedTuple):
 
     @property
     def is_saturated(self) -> bool:
-        """Whether the thread had no pause.
+        """Whether callbacks took much of the time, and the thread had no pause.
 
         Where others have the processor as well, callbacks show how much of it the thread gets.
         """
-        return self.ran * self.tasks >= SATURATED * self.wall * self.tasks_ran > 0
+        has_no_pause = self.ran * self.tasks >= SATURATED * self.wall * self.tasks_ran
+        return has_no_pause and self.tasks >= _BUSY * self.wall
 
     @property
     def gui_share(self) -> float:

@@ -125,8 +125,14 @@ def test_a_thread_without_pause_is_saturated_also_on_a_busy_machine(given: float
 
 
 def test_the_window_alone_does_not_saturate_the_thread() -> None:
-    """A long drawing is not to be spread: nothing else waits for its end."""
+    """Nothing else waits for the end of a long drawing."""
     assert not after(NONE, 100.0, gui=1.0, tasks=0.0).is_saturated
+    assert not after(NONE, 100.0, gui=0.8, tasks=0.2).is_saturated
+
+
+def test_a_callback_that_waited_for_the_processor_does_not_saturate_the_thread() -> None:
+    """As measured with ten ticks a second on a busy machine."""
+    assert not Load(242.4, 85.7, 21.9, 7.4).is_saturated
 
 
 def test_the_share_of_the_window_is_what_no_callback_did() -> None:
