@@ -55,6 +55,10 @@ GROUP_OF_STATE: Final = {
     JobState.LOST: JobGroup.FAILED,
 }
 
+_FLAGS: Final = (
+    Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
+)
+
 COUNT: Final = int(Qt.ItemDataRole.UserRole) + 1
 GROUP: Final = int(Qt.ItemDataRole.UserRole) + 2
 """Roles of `GroupsModel`: the number of jobs, and the `JobGroup`."""
@@ -121,6 +125,10 @@ class JobFilter(QSortFilterProxyModel):
             return self.index_of(job).row()
         row = self._jobs.row_of(job)  # a thousand times faster than mapFromSource
         return -1 if row is None else row
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        """The same for all jobs: a layout asks for those of every row, and Qt would ask twice."""
+        return _FLAGS if index.isValid() else Qt.ItemFlag.NoItemFlags
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort the source model; this proxy keeps its order."""
