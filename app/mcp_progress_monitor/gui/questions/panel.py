@@ -251,9 +251,9 @@ _SECOND_MS: Final = 1000
 class QuestionPanel(QWidget):
     """Shows a `QuestionsModel`; each question keeps its own view and input.
 
-    A view is created when its question is first shown: a form takes some milliseconds, and a server
-    may ask a hundred questions at once. A new question never replaces the one being answered, nor
-    takes the focus.
+    A view is created when its question is first shown, in a turn of the event loop of its own: a
+    form takes ten milliseconds, and a server may ask a hundred questions at once. A new question
+    never replaces the one being answered, nor takes the focus.
     """
 
     answer_requested = Signal(object, object)  # the question's id and the `Answer`
@@ -270,6 +270,11 @@ class QuestionPanel(QWidget):
         self._controls: list[QWidget] = []
         self.list = QListView(self)
         self._stack = QStackedWidget(self)
+        self._nothing = EmptyNote("No open questions", appearance, self)
+        self._blank = QWidget(self)  # until the view of the chosen question is created
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self._turn.timeout.connect(self._show_chosen)
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
         self._second.timeout.connect(self._on_second)
@@ -284,6 +289,11 @@ class QuestionPanel(QWidget):
         self._on_reset()
 
     def current(self) -> QuestionView | None:
+        """The view of the chosen question, created now if it was not yet."""
+        self._show_chosen()
+        return self._shown()
+
+    def _shown(self) -> QuestionView | None:
         shown = self._stack.currentWidget()
         return shown if isinstance(shown, QuestionView) else None
 
@@ -318,6 +328,7 @@ class QuestionPanel(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._show_soon()
         self._on_second()
         self._second.start()
 
@@ -337,11 +348,11 @@ class QuestionPanel(QWidget):
         dress_side_list(view, delegate, "Open questions from servers")
         view.setUniformItemSizes(True)
         view.setMinimumWidth(view.fontMetrics().averageCharWidth() * 16)
-        view.selectionModel().currentChanged.connect(self._show_current)
+        view.selectionModel().currentChanged.connect(self._show_soon)
 
     def _lay_out(self) -> None:
-        nothing = EmptyNote("No open questions", self._appearance, self)
-        self._stack.addWidget(nothing)
+        self._stack.addWidget(self._nothing)
+        self._stack.addWidget(self._blank)
         halves = QSplitter(self)
         halves.setChildrenCollapsible(False)
         halves.addWidget(self.list)
@@ -367,9 +378,9 @@ class QuestionPanel(QWidget):
             view.hide()
             view.deleteLater()
 
-    @Slot()
-    def _follow(self) -> None:
-        for question in self._questions.questions():
+    @Slot(QModelIndex, QModelIndex)
+    def _follow(self, first: QModelIndex, last: QModelIndex) -> None:
+        for question in self._questions.questions()[first.row() : last.row() + 1]:
             view = self._views.get(question.id)
             if view is not None:
                 view.follow(question, self._questions.about(question))
@@ -390,17 +401,31 @@ class QuestionPanel(QWidget):
         """Show the oldest question unless an open one is shown."""
         if not self.list.currentIndex().isValid() and self._questions.rowCount():
             self.list.setCurrentIndex(self._questions.index(0))
-        self._show_current()
+        self._show_soon()
+
+    def _chosen(self) -> Question | None:
+        question = self.list.currentIndex().data(QUESTION)
+        return question if isinstance(question, Question) else None
 
     @Slot()
-    def _show_current(self) -> None:
-        question = self.list.currentIndex().data(QUESTION)
-        view = self.view(question.id) if isinstance(question, Question) else None
-        if view is None:
-            self._stack.setCurrentIndex(0)
-        else:
-            self._stack.setCurrentWidget(view)
-        self._on_controls_remade()
+    def _show_soon(self) -> None:
+        """Show the chosen question; a view that is yet to be created, in the next turn."""
+        question = self._chosen()
+        view = None if question is None else self._views.get(question.id)
+        if question is not None and view is None and self.isVisible():
+            self._turn.start(0)
+        self._show(view or (self._nothing if question is None else self._blank))
+
+    @Slot()
+    def _show_chosen(self) -> None:
+        question = self._chosen()
+        view = None if question is None else self.view(question.id)
+        self._show(view or self._nothing)
+
+    def _show(self, page: QWidget) -> None:
+        if page is not self._stack.currentWidget():
+            self._stack.setCurrentWidget(page)
+            self._on_controls_remade()
 
     @Slot()
     def _on_recoloured(self) -> None:
@@ -413,7 +438,7 @@ class QuestionPanel(QWidget):
 
     @Slot()
     def _on_controls_remade(self) -> None:
-        view = self.current()
+        view = self._shown()
         controls: list[QWidget] = [self.list]
         controls += [] if view is None else controls_in(view)
         if controls != self._controls:
