@@ -99,11 +99,11 @@ class PlayedServer(Piped):
 
     async def send(self, raw: bytes, frame: int) -> None:
         await self._reading.wait()
-        message = json.loads(raw)
-        self.sent.append(message)
-        self._heard.set()
-        for reply in self._script(message):
-            self.say(reply)
+        for message in map(json.loads, raw.splitlines()):
+            self.sent.append(message)
+            self._heard.set()
+            for reply in self._script(message):
+                self.say(reply)
 
     async def close(self) -> None:
         self.is_closed = True

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TURN_S: Final = 0.001  # how long a flood of messages may block the loop before other tasks run
+_WRITTEN_AT_ONCE: Final = 32  # replies to a server that makes many requests
 _STDERR_TAIL: Final = 20
 _TAIL_BYTES: Final = 4096
 """How much of a line of standard error is kept for quoting; the recording has all of it."""
@@ -370,8 +371,8 @@ class Connection:
     async def _write(self) -> None:
         with self._writing:
             try:
-                async for message in self.outbox.outgoing():
-                    await self._write_one(message)
+                async for messages in self.outbox.outgoing(1 if self.is_http else _WRITTEN_AT_ONCE):
+                    await self._write_messages(messages)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 # Usually the server has ended, which the reader reports. A server that keeps
                 # running receives neither requests nor cancels.
@@ -379,18 +380,19 @@ class Connection:
                 self._is_deaf = True
                 self._ending.set()
 
-    async def _write_one(self, message: OutgoingMessage) -> None:
+    async def _write_messages(self, messages: Sequence[OutgoingMessage]) -> None:
         """Publish, then write: a message that waits for a slow reader must be visible."""
-        if message.closes is not None:
-            await self._event("stream_closed", request=message.closes, reason=message.reason)
-            await self._transport.abandon(message.closes)
+        first = messages[0]
+        if first.closes is not None:
+            await self._event("stream_closed", request=first.closes, reason=first.reason)
+            await self._transport.abandon(first.closes)
             return
-        now = self._clock.monotonic()
-        frame = self._framer.sent(message.raw, self._clock.wall(), now)
-        if message.exchange is not None:
-            self.outbox.sent(message.exchange, frame.number, now)
-        await self._publish([frame])
-        await self._transport.send(message.raw, frame.number)
+        when, now = self._clock.wall(), self._clock.monotonic()
+        frames = [self._framer.sent(message.raw, when, now) for message in messages]
+        if first.exchange is not None:
+            self.outbox.sent(first.exchange, frames[0].number, now)
+        await self._publish(frames)
+        await self._transport.send(b"\n".join(map(_raw_of, frames)), frames[0].number)
 
     async def _event(self, name: str, **fields: object) -> None:
         frame = self._framer.event(name, self._clock.wall(), self._clock.monotonic(), **fields)

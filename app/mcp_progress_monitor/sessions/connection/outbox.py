@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 METHOD_NOT_FOUND: Final = -32601
 _MOST_QUEUED: Final = 1000
 """Most queued messages before we stop reading the requests that cause more."""
+_BYTES_AT_ONCE: Final = 2**16
 _RUBBISH_KEPT: Final = 5
 _RUBBISH_BYTES: Final = 200
 
@@ -89,6 +90,11 @@ class OutgoingMessage(NamedTuple):
     exchange: PendingRequest | None = None
     closes: int | None = None
     reason: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a reply or a notification."""
+        return self.exchange is None and self.closes is None
 
 
 class Outbox:
@@ -276,12 +282,26 @@ class Outbox:
         exchange.words = loss.details.as_text()
         self.give_up(exchange, ExchangeEnd.LOST if loss.outcome == "lost" else ExchangeEnd.GIVEN_UP)
 
-    async def outgoing(self) -> AsyncIterator[OutgoingMessage]:
-        """Yield messages to write, each once the previous one is written; skips cancelled ones."""
+    async def outgoing(self, at_once: int) -> AsyncIterator[list[OutgoingMessage]]:
+        """Yield messages to write, the next ones once the last are written; skips cancelled ones.
+
+        Up to `at_once` replies and notifications that wait are yielded together: a server may make
+        a thousand requests a second. Everything else is yielded alone.
+        """
         async for message in self._inbox:
-            self.queued_count -= 1
-            if message.exchange is None or message.exchange.end is None:
-                yield message
+            found, size = [message], len(message.raw)
+            while found[-1].is_plain and len(found) < at_once and size < _BYTES_AT_ONCE:
+                try:
+                    found.append(self._inbox.receive_nowait())
+                except anyio.WouldBlock:
+                    break
+                size += len(found[-1].raw)
+            self.queued_count -= len(found)
+            last = [] if found[-1].is_plain else [found.pop()]
+            if found:
+                yield found
+            if last and (last[0].exchange is None or last[0].exchange.end is None):
+                yield last
             self._room.set()
 
     def sent(self, exchange: PendingRequest, request: int, now: float) -> None:

@@ -178,6 +178,8 @@ class Transport(Protocol):
     async def send(self, raw: bytes, frame: int) -> None:
         """Write one message, whose frame has this number; waits while the server is slow to read.
 
+        Of a process, these may be several lines, the first of which has this number.
+
         `anyio.BrokenResourceError` or `anyio.ClosedResourceError` if it can no longer be written.
         """
 

@@ -34,11 +34,11 @@ class Desk:
         self.conversation = Conversation("c#1")
         self.outbox = Outbox(self.conversation, TokenSource(0), Clock(monotonic=_early))
         self._framer = Framer("c#1", FrameNumbers())
-        self._outgoing = self.outbox.outgoing()
+        self._outgoing = self.outbox.outgoing(1)
 
     async def write(self) -> bytes:
         """Write the next message; its bytes."""
-        message = await anext(self._outgoing)
+        (message,) = await anext(self._outgoing)
         frame = self._framer.sent(message.raw, 0.0, 1.0)
         if message.exchange is not None:
             self.outbox.sent(message.exchange, frame.number, 1.0)
@@ -248,9 +248,27 @@ async def test_where_streams_are_closed_a_cancel_is_no_message() -> None:
     exchange = request_broker.outbox.ask("tools/call", {})
     await request_broker.write()
     request_broker.outbox.send_cancel(exchange, "enough")
-    message = await anext(request_broker._outgoing)  # noqa: SLF001  # its own
+    (message,) = await anext(request_broker._outgoing)  # noqa: SLF001  # its own
     assert (message.raw, message.closes, message.reason) == (b"", exchange.request, "enough")
     await request_broker.close()
+
+
+async def test_replies_that_wait_are_written_together_and_requests_alone() -> None:
+    desk = Desk()
+    outbox = desk.outbox
+    for _ in range(5):
+        outbox.post(b"reply")
+    cancelled, kept = (outbox.ask("tools/call", {}) for _ in range(2))
+    outbox.post(b"x" * 2**20)
+    outbox.post(b"after a long one")
+    outbox.give_up(cancelled, ExchangeEnd.CANCELLED)
+    outgoing, written = outbox.outgoing(4), []
+    while outbox.queued_count:
+        written.append([message.raw[:16] for message in await anext(outgoing)])
+    request = kept.outgoing.raw[:16]
+    assert written == [4 * [b"reply"], [b"reply"], [request], [16 * b"x"], [b"after a long one"]]
+    await outgoing.aclose()  # type: ignore[attr-defined]
+    await desk.close()
 
 
 async def test_a_run_of_ticks_is_a_sign_of_life_of_those_calls_alone() -> None:
