@@ -24,7 +24,7 @@ from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
-from mcp_progress_monitor.tap_http.journal import live_folder
+from mcp_progress_monitor.tap_http.program import live_folder
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run, start
 from tests.integration.http_servers import http_server, self_signed

@@ -17,8 +17,8 @@ from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.protocol.tasks import TaskAugmentation, TaskOffer, params_with_task
 from mcp_progress_monitor.sessions.arguments import check_in_thread, check_output
 from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, PendingRequest
 from mcp_progress_monitor.sessions.connection.failures import evidence, queued_text
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, PendingRequest
 from mcp_progress_monitor.sessions.tasks.follow import TaskFate, TaskRun
 from mcp_progress_monitor.snapshots.limits import (
     DEFAULT_LIMITS,
@@ -35,7 +35,6 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet, Failure, JobId, Job
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from mcp_progress_monitor.engine.call import Call
     from mcp_progress_monitor.engine.task_runs import TaskRuns
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.sessions.connection.connection import Connection

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import LiveTracker
     from mcp_progress_monitor.sessions.connection.clocks import CallClock
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from mcp_progress_monitor.sessions.connection.session import Session
 
 

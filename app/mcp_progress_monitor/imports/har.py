@@ -25,9 +25,8 @@ from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, SESSION
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
-from mcp_progress_monitor.tap_http.client_sessions import ClientSessions, outline
 from mcp_progress_monitor.tap_http.exchange import COMPLETE, TappedExchange
-from mcp_progress_monitor.tap_http.recorder import WELL_KNOWN, TapRecorder
+from mcp_progress_monitor.tap_http.recorder import WELL_KNOWN, ClientSessions, TapRecorder, outline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.imports.recording import ImportedRecording
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.tap_http.client_sessions import ClientSession, TappedRequest
+    from mcp_progress_monitor.tap_http.recorder import ClientSession, TappedRequest
 
     Headers = list[tuple[str, str]]
 

@@ -15,16 +15,20 @@ from mcp_progress_monitor.sessions.transport.http.receive_queue import EventStre
 from mcp_progress_monitor.sessions.transport.http.record import BODY_KEPT
 from mcp_progress_monitor.tap_http import recorder
 from mcp_progress_monitor.tap_http.addresses import ENDPOINT
-from mcp_progress_monitor.tap_http.client_sessions import TappedRequest, is_per_request, outline
-from mcp_progress_monitor.tap_http.recorder import FULL, MOST_WAITING
+from mcp_progress_monitor.tap_http.recorder import (
+    FULL,
+    MOST_WAITING,
+    TappedRequest,
+    is_per_request,
+    outline,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcp_progress_monitor.protocol.sse import SseEvent, SseTooLargeError
     from mcp_progress_monitor.sessions.transport.http.record import RecordedExchange
-    from mcp_progress_monitor.tap_http.client_sessions import ClientSession, MessageOutline
-    from mcp_progress_monitor.tap_http.recorder import TapRecorder
+    from mcp_progress_monitor.tap_http.recorder import ClientSession, MessageOutline, TapRecorder
 
     Headers = list[tuple[str, str]]
 

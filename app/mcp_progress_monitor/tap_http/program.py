@@ -1,38 +1,246 @@
-"""A tap as a process, which listens until it is signalled, and then ends its recording."""
+"""A tap as a process: it listens until it is signalled, and a thread writes its recording."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import functools
+import itertools
 import os
+import queue
 import sys
-from typing import TYPE_CHECKING, Final
+import threading
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 import anyio.from_thread
 from anyio.abc import SocketAttribute
 from anyio.lowlevel import current_token
 
-from mcp_progress_monitor import formatting, paths
+from mcp_progress_monitor import __version__, formatting, paths
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.recording.settings import load_settings
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path
+from mcp_progress_monitor.recording.format import SUFFIX, header
+from mcp_progress_monitor.recording.recorder import refusal
+from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
+from mcp_progress_monitor.recording.writer import Encoder, Writer
 from mcp_progress_monitor.signal_watch import SignalWatch
+from mcp_progress_monitor.tap.files import file_name
 from mcp_progress_monitor.tap_http.addresses import ListenAddress, TapAddresses, read_listen
-from mcp_progress_monitor.tap_http.journal import HttpJournal, live_folder
 from mcp_progress_monitor.tap_http.proxy import ProxyConnection
 from mcp_progress_monitor.tap_http.recorder import TapRecorder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from anyio.abc import SocketStream
     from anyio.streams.stapled import MultiListener
 
+    from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tap.script import Script
     from mcp_progress_monitor.tap_http.faults import HttpFaults
+
+LIVE: Final = "live"  # the folder of taps' recordings, within that of recordings
+_AT_ONCE: Final = 1024 * 1024
+_MANY: Final = 256 * 1024  # bytes that are handed over to the thread immediately
+_CLOSE_S: Final = 3.0
+_TRIES: Final = 100
+GOES_ON: Final = "The session continues and is not recorded"
+
+
+def live_folder(data_dir: Path) -> RecordingsFolder:
+    """The folder of taps' recordings, which is not created."""
+    return RecordingsFolder(data_dir / FOLDER / LIVE)
+
+
+class _Blob(NamedTuple):
+    """Bytes of a part of the recording."""
+
+    part: int
+    data: bytes
+
+
+class HttpJournal:
+    """One tap's recording; errors are reported once, and nothing more is written after one.
+
+    A large file is continued in another part, and the oldest parts are deleted beyond the limit.
+    """
+
+    def __init__(
+        self,
+        folder: RecordingsFolder,
+        name: str,
+        fields: dict[str, Any],
+        stamp: tuple[float, float],
+        report: Callable[[str], None],
+        settings: RecordingSettings | None = None,
+    ) -> None:
+        """Record to a new file in `folder`, whose name ends in `name`.
+
+        `fields` are the header's member `tap`; `stamp` is wall and monotonic time of the start.
+        `report` gets a line for the user, from any thread.
+        """
+        when, base = stamp
+        started = datetime.datetime.fromtimestamp(when).astimezone()
+        self.path = folder.path / (
+            f"{started:%Y-%m-%dT%H-%M-%S}-p{os.getpid()}-{file_name(name)}{SUFFIX}"
+        )
+        """Its file, if that could be created."""
+        self._folder = folder
+        self._settings = settings or RecordingSettings()
+        self.is_failed = not self._settings.is_on  # whether nothing (more) is written
+        self._part = 1
+        self._part_bytes = 0
+        self._encoder = Encoder(base)
+        self._report = report
+        self._writer = Writer()
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+        self._put_bytes = 0
+        self._oldest = 1
+        self._done_bytes = 0
+        self._queue: queue.SimpleQueue[_Blob | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
+        self._header = {
+            "program": f"mcp-progress-monitor {__version__}",
+            "started": started.astimezone(datetime.UTC).isoformat(),
+            "at": base,
+            "first": 1,
+            "part": 1,
+            "run": os.urandom(16).hex(),
+            "tap": fields,
+        }
+        self._put(header(self._header))
+        self.hand_over()
+        self._thread.start()
+
+    @property
+    def waiting_bytes(self) -> int:
+        return self._put_bytes - self._done_bytes
+
+    @property
+    def is_gathering(self) -> bool:
+        """Whether there is something to hand over to the thread."""
+        return bool(self._gathered)
+
+    def take(self, frames: Sequence[Frame]) -> None:
+        """Write frames of one connection in their order."""
+        if self.is_failed or not frames:
+            return
+        if self._part_bytes > self._settings.part_limit and frames[0].part is None:
+            self._next_part(frames[0].number)
+        if len(frames) == 1 and len(frames[0].raw) > OVERSIZED and frames[0].part is None:
+            for piece in self._encoder.encode_oversized(frames[0], self._part, 0)[0]:
+                self._put(piece)
+        else:
+            self._put(self._encoder.encode(frames, self._part, 0).lines)
+
+    def hand_over(self) -> None:
+        """Make the thread write what was taken; waking it costs time."""
+        if self._gathered:
+            blobs, self._gathered = self._gathered, []
+            data = b"".join(blobs) if len(blobs) > 1 else blobs[0]
+            self._queue.put(_Blob(self._part, data))
+
+    def close(self) -> None:
+        """Write what is queued, within a short time, and end the recording."""
+        self.hand_over()
+        self._queue.put(None)
+        self._thread.join(_CLOSE_S)
+
+    def _next_part(self, first: int) -> None:
+        """Start a part whose first frame has the number `first`."""
+        self.hand_over()
+        self._part += 1
+        self._part_bytes = 0
+        self._encoder.begin(first)
+        self._put(header({**self._header, "first": first, "part": self._part}))
+
+    def _put(self, blob: bytes) -> None:
+        if not blob:
+            return
+        self._put_bytes += len(blob)
+        self._part_bytes += len(blob)
+        self._gathered_bytes += len(blob)
+        self._gathered.append(blob)
+        if self._gathered_bytes > _MANY:
+            self._gathered_bytes = 0
+            self.hand_over()
+
+    # In the thread
+
+    def _serve(self) -> None:
+        is_last = False
+        while not is_last:
+            blobs, is_last = self._next()
+            for part, group in itertools.groupby(blobs, attrgetter("part")):
+                pieces = [blob.data for blob in group]
+                if not self.is_failed:
+                    self._write(part, pieces)
+                self._done_bytes += sum(map(len, pieces))
+        with contextlib.suppress(OSError):
+            self._writer.close()
+        self._folder.end()
+
+    def _next(self) -> tuple[list[_Blob], bool]:
+        """Wait for a batch; returns it, and whether it is the last one."""
+        blob = self._queue.get()
+        blobs: list[_Blob] = []
+        size = 0
+        while blob is not None:
+            blobs.append(blob)
+            size += len(blob.data)
+            if size >= _AT_ONCE or self._queue.empty():
+                return blobs, False
+            blob = self._queue.get()
+        return blobs, True
+
+    def _write(self, part: int, pieces: list[bytes]) -> None:
+        has_begun = self._done_bytes > 0
+        path = self.path
+        try:
+            if not has_begun:
+                self._begin()
+            path = part_path(self.path, part)
+            self._writer.write(path, pieces)
+            self._prune(part)
+        except OSError as error:
+            self.is_failed = True
+            details = refusal(error, path, has_begun=has_begun)
+            self._report(f"{details.what} ({path}). {GOES_ON}.")
+
+    def _prune(self, part: int) -> None:
+        """Delete the oldest parts beyond the limit; `part` is the current one."""
+        kept = max(self._settings.keep_bytes // self._settings.part_limit, 1)
+        while self._oldest <= part - kept:
+            with contextlib.suppress(OSError):
+                part_path(self.path, self._oldest).unlink()
+            self._oldest += 1
+
+    def _begin(self) -> None:
+        """Create the folder and claim a name; process ids in two containers may be equal."""
+        from filelock import Timeout  # late, to start faster
+
+        recordings = self._folder.path.parent
+        for folder in (recordings.parent, recordings):  # private, each of them
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        wanted = self.path
+        for number in range(2, _TRIES):
+            try:
+                self._folder.begin(self.path)
+                if not self.path.exists():
+                    return
+            except Timeout:
+                pass
+            self._folder.end()
+            self.path = wanted.with_name(f"{wanted.name.removesuffix(SUFFIX)}-{number}{SUFFIX}")
+        raise FileExistsError(None, "All names are taken")
+
 
 _PROGRAM: Final = "mcp-progress-monitor tap"
 _IS_OFF: Final = "Recording is turned off, so nothing is recorded and the window shows nothing."

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.engine import requests
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
 
 

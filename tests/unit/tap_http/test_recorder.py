@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.tap_http import client_sessions, recorder
+from mcp_progress_monitor.tap_http import recorder
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
 from tests.unit.tap_http.tapped import (
@@ -151,7 +151,7 @@ async def test_a_session_that_the_server_forgot_is_over(tmp_path: Path) -> None:
 async def test_too_many_sessions_end_the_oldest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_sessions, "SESSIONS_KEPT", 2)
+    monkeypatch.setattr(recorder, "SESSIONS_KEPT", 2)
     async with server(Sessions()) as url, tapped(url, tmp_path) as tap:
         for _ in range(3):
             await ask(tap, rpc("initialize", 0))

@@ -22,7 +22,7 @@ from mcp_progress_monitor.protocol.messages import (
     list_changed,
 )
 from mcp_progress_monitor.protocol.offers import read_list_result
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
     from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 _LIMIT_S: Final = 60.0  # how long a server may take for one page
 _MOST_PAGES: Final = 1000

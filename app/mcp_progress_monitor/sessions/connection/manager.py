@@ -12,8 +12,8 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import NoKeyring
 from mcp_progress_monitor.sessions.connection.era_memory import FILE_NAME, EraMemory
 from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+from mcp_progress_monitor.sessions.transport.base import SignIns, TransportResources
 from mcp_progress_monitor.sessions.transport.factory import transport_for
-from mcp_progress_monitor.sessions.transport.resources import SignIns, TransportResources
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, not_connected
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from mcp_progress_monitor.protocol.eras import Agreement, Era
 from mcp_progress_monitor.protocol.lenient_json import shown
 from mcp_progress_monitor.protocol.messages import DISCOVER, INITIALIZED
 from mcp_progress_monitor.protocol.opening import Ask, Await, ConnectionOpening, Reopen
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.snapshots.doctor import OpeningQuestion
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import RequestAnswered
     from mcp_progress_monitor.protocol.opening import Step
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from mcp_progress_monitor.sessions.transport.base import Loss
     from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
 

@@ -15,13 +15,13 @@ from mcp_progress_monitor.sessions.connection import failures
 from mcp_progress_monitor.sessions.connection.clocks import ConnectLimit, not_signed_in
 from mcp_progress_monitor.sessions.connection.connection import Upkeep
 from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra, digest_of
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
 from mcp_progress_monitor.sessions.connection.lists import ServerLists
 from mcp_progress_monitor.sessions.connection.negotiation import (
     Negotiation,
     ReopenError,
     opening_of,
 )
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
 from mcp_progress_monitor.sessions.connection.subscriptions import Subscriptions
 from mcp_progress_monitor.sessions.questions.multi_round_trip import MultiRoundTrips
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.offers import Tool
     from mcp_progress_monitor.protocol.opening import ConnectionOpening
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from mcp_progress_monitor.sessions.questions.server_requests import ServerContext
     from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition

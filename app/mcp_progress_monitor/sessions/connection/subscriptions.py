@@ -18,7 +18,7 @@ from mcp_progress_monitor.protocol.messages import (
     SUBSCRIBE,
     UNSUBSCRIBE,
 )
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 from mcp_progress_monitor.snapshots.servers import ResourceUpdates
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.eras import Agreement
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from mcp_progress_monitor.snapshots.settings import ServerSettings
 
 _LISTS: Final = {

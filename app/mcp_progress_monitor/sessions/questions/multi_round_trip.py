@@ -16,7 +16,7 @@ from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepErro
 from mcp_progress_monitor.protocol.messages import CALLS, ELICIT, META
 from mcp_progress_monitor.protocol.outline import finish, object_members
 from mcp_progress_monitor.protocol.tasks import lacks_extension, without_extension
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.questions.answers import RpcError, result_of
 from mcp_progress_monitor.sessions.questions.server_requests import QuestionOrigin
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from mcp_progress_monitor.sessions.questions.server_requests import (
         ServerRequest,
         ServerRequests,

@@ -19,7 +19,7 @@ from mcp_progress_monitor.protocol.messages import (
     UPDATE_TASK,
 )
 from mcp_progress_monitor.protocol.tasks import TaskWay
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.questions.multi_round_trip import InputRequiredError
 from mcp_progress_monitor.sessions.tasks.requests import (
     INVALID_PARAMS,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.tasks import TaskOffer
     from mcp_progress_monitor.sessions.connection.clocks import CallClock
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 
 class TaskFate(enum.Enum):

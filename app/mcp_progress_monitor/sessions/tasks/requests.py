@@ -21,7 +21,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
 from mcp_progress_monitor.protocol.messages import LIST_TASKS, LISTEN, TASK_ID, TASK_IDS
 from mcp_progress_monitor.protocol.offers import read_list_result
 from mcp_progress_monitor.protocol.tasks import TaskWay
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
     from mcp_progress_monitor.protocol.tasks import TaskOffer
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 INVALID_PARAMS: Final = -32602
 METHOD_NOT_FOUND: Final = -32601

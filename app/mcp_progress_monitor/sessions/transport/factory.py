@@ -14,8 +14,7 @@ from mcp_progress_monitor.sessions.transport import base
 if TYPE_CHECKING:
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.framing import Framer
-    from mcp_progress_monitor.sessions.transport.base import Transport
-    from mcp_progress_monitor.sessions.transport.resources import TransportResources
+    from mcp_progress_monitor.sessions.transport.base import Transport, TransportResources
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 

@@ -13,7 +13,7 @@ from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import ConnectionClosed, ConnectionOpened, RequestMade
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.sessions.connection import failures
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 from tests.unit.sessions.playbook import Log, PlayedServer, by_method, connection_to, error, result
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import AUTO, TokenSource
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, PendingRequest
-from mcp_progress_monitor.sessions.connection.outbox import Outbox
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Outbox, PendingRequest
 from mcp_progress_monitor.sessions.transport.base import Loss
 from mcp_progress_monitor.snapshots.limits import Limits
 

@@ -23,7 +23,7 @@ from tests.unit.sessions.playbook import Log, PlayedServer, by_method, no_wait
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 INTERVAL_S = 30.0
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import anyio
 import httpx2
 
-from mcp_progress_monitor.sessions.transport.resources import SignIns
+from mcp_progress_monitor.sessions.transport.base import SignIns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

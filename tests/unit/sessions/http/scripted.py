@@ -15,8 +15,8 @@ from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import TokenSource
 from mcp_progress_monitor.secrets.references import NoKeyring
 from mcp_progress_monitor.sessions.connection.connection import Connection
+from mcp_progress_monitor.sessions.transport.base import SignIns, TransportResources
 from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
-from mcp_progress_monitor.sessions.transport.resources import SignIns, TransportResources
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from tests.unit.sessions.playbook import Log
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 PATIENCE_S = 10
 

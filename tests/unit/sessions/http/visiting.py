@@ -11,8 +11,8 @@ import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import NoKeyring
+from mcp_progress_monitor.sessions.transport.base import TransportResources
 from mcp_progress_monitor.sessions.transport.http.oauth import auth_for
-from mcp_progress_monitor.sessions.transport.resources import TransportResources
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient
 from tests.unit.sessions.http.authorization import SERVER, Browser, Site
 

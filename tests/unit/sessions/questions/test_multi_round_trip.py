@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.eras import Era
 from mcp_progress_monitor.protocol.peer import AUTO
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 from mcp_progress_monitor.sessions.questions.multi_round_trip import (
     InputRequiredError,
     Required,
@@ -26,7 +26,7 @@ from tests.unit.sessions.questioned import FORM, SAMPLED, SAMPLING, questioned
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from tests.unit.sessions.playbook import Message
     from tests.unit.sessions.questioned import Questioned
 

@@ -11,9 +11,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_progress_monitor.sessions.transport import process, process_guard, process_tree
-from mcp_progress_monitor.sessions.transport.process import ServerProcess
-from mcp_progress_monitor.sessions.transport.process_tree import ProcessTree
+from mcp_progress_monitor.sessions.transport import process, process_guard
+from mcp_progress_monitor.sessions.transport.process import ProcessTree, ServerProcess
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.patience import PATIENCE_S
 
@@ -102,7 +101,7 @@ async def test_children_that_left_the_group_of_a_server_that_crashes_are_ended(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.watch)
         stray = int(await server.read_stdout())
-        entry, known = process_tree.entry_of(stray), looks + 2  # of which the second began after it
+        entry, known = process.entry_of(stray), looks + 2  # of which the second began after it
         assert entry is not None
         with anyio.fail_after(PATIENCE_S):
             while looks < known:  # noqa: ASYNC110  # nobody tells of it
@@ -110,7 +109,7 @@ async def test_children_that_left_the_group_of_a_server_that_crashes_are_ended(
         os.kill(server.pid, signal.SIGKILL)
     await server.release()
     with anyio.fail_after(PATIENCE_S):
-        while process_tree.entry_of(stray) == entry:  # noqa: ASYNC110  # nobody tells of its end
+        while process.entry_of(stray) == entry:  # noqa: ASYNC110  # nobody tells of its end
             await anyio.sleep(0.01)
 
 

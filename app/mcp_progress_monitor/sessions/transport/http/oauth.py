@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from mcp_progress_monitor.sessions.transport.resources import TransportResources
+    from mcp_progress_monitor.sessions.transport.base import TransportResources
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
 

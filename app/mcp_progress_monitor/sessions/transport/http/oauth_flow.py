@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from mcp.client.auth.oauth2 import OAuthContext
 
     from mcp_progress_monitor.secrets.token_store import TokenStore
-    from mcp_progress_monitor.sessions.transport.resources import SignIns
+    from mcp_progress_monitor.sessions.transport.base import SignIns
 
 _log = logging.getLogger(__name__)
 

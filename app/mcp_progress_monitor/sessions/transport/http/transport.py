@@ -17,10 +17,9 @@ from mcp_progress_monitor.sessions.transport.http.errors import (
     HttpRefusedError,
     UnreachableError,
 )
-from mcp_progress_monitor.sessions.transport.http.legacy_sse import LegacySseStream
 from mcp_progress_monitor.sessions.transport.http.posts import Post
 from mcp_progress_monitor.sessions.transport.http.receive_queue import QueueEnd
-from mcp_progress_monitor.sessions.transport.http.streams import Listening
+from mcp_progress_monitor.sessions.transport.http.streams import LegacySseStream, Listening
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.framing import Framer
-    from mcp_progress_monitor.sessions.transport.base import WireLine
+    from mcp_progress_monitor.sessions.transport.base import TransportResources, WireLine
     from mcp_progress_monitor.sessions.transport.http.endpoint import HttpMessage
-    from mcp_progress_monitor.sessions.transport.resources import TransportResources
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition
     from mcp_progress_monitor.snapshots.doctor import HttpNote
 

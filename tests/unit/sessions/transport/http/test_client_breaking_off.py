@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import posts, streams
 from tests.unit.sessions.http.scripted import (
     Asked,
@@ -27,7 +27,7 @@ from tests.unit.sessions.http.scripted import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 _MOST = 100_000
 _CHUNK = b"x" * 40_000

@@ -10,7 +10,7 @@ import pytest
 from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.sessions.connection.connection import Upkeep
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import posts
 from tests.unit.sessions.http.scripted import Asked, Out, Script, connected, event, progress, reply
 

@@ -8,12 +8,12 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.protocol.eras import PER_REQUEST
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import posts
 from tests.unit.sessions.http.scripted import Asked, Line, Out, connected, event, progress, reply
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 
 class Server:

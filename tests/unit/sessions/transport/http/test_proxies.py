@@ -10,7 +10,7 @@ import pytest
 
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http.client import HttpClient, HttpRequest
 from mcp_progress_monitor.sessions.transport.http.errors import UnreachableError
 from mcp_progress_monitor.sessions.transport.http.proxies import (

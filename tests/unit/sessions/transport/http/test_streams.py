@@ -11,7 +11,7 @@ import pytest
 from mcp_progress_monitor.protocol.eras import PER_REQUEST
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.messages import INITIALIZED
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import posts, streams
 from tests.unit.sessions.http.scripted import Asked, Line, Out, connected, event, progress, reply
 

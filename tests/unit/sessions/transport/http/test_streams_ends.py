@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mcp_progress_monitor.clock import Clock
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import streams
 from tests.unit.sessions.http import scripted
 from tests.unit.sessions.http.scripted import Asked, Out, connected, event, progress
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 
 async def ended_with(*messages: Mapping[str, object]) -> PendingRequest:

@@ -10,7 +10,7 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.protocol.messages import INITIALIZED
 from mcp_progress_monitor.sessions.connection import failures
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import transport
 from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
 from mcp_progress_monitor.snapshots.limits import Limits

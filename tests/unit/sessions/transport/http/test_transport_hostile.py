@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.protocol.eras import PER_REQUEST
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import streams
 from tests.unit.sessions.http.scripted import (
     PATIENCE_S,

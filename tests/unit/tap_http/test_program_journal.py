@@ -10,8 +10,8 @@ from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.settings import RecordingSettings
 from mcp_progress_monitor.recording.writer import Writer
-from mcp_progress_monitor.tap_http import journal
-from mcp_progress_monitor.tap_http.journal import HttpJournal, live_folder
+from mcp_progress_monitor.tap_http import program
+from mcp_progress_monitor.tap_http.program import HttpJournal, live_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +114,7 @@ def test_a_disk_that_takes_nothing_is_not_waited_for(
 ) -> None:
     may_write = threading.Event()
     monkeypatch.setattr(Writer, "write", lambda *_: may_write.wait())
-    monkeypatch.setattr(journal, "_CLOSE_S", 0.05)
+    monkeypatch.setattr(program, "_CLOSE_S", 0.05)
     recording = made(live_folder(tmp_path), [])
     recording.take([Framer("demo#1", FrameNumbers()).sent(b"x" * 1000, BEGUN, 50.5)])
     assert recording.waiting_bytes > 1000

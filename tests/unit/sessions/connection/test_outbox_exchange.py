@@ -7,7 +7,7 @@ import pytest
 
 from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestStanding, Side
 from mcp_progress_monitor.protocol.peer import Outgoing
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits, PendingRequest
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits, PendingRequest
 
 
 class Time:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from tests.unit.sessions.http.scripted import Asked, Out, Script, connected, event, reply
 
 if TYPE_CHECKING:
