@@ -160,7 +160,7 @@ _OF_ENGINE = (
 _OF_SERVERS = ("catalogue.catalogue", "catalogue.reading", "snapshots.definitions")
 _OF_SAVED_JOBS = ("store.resumes", "sqlite3", "filelock", "asyncio")
 _NOT_OF_VISITS = (
-    *("checking.judge", "sessions.doctor.causes", "catalogue.reading", "catalogue.catalogue"),
+    *("checking.judge", "sessions.doctor", "catalogue.reading", "catalogue.catalogue"),
     *("sessions.transport.http.client", "exports.secret_patterns", "cli.asking.answer_file"),
 )
 _HEAVY = (

@@ -19,7 +19,7 @@ from mcp_progress_monitor.sessions.arguments import check_in_thread, check_outpu
 from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
 from mcp_progress_monitor.sessions.connection.failures import evidence, queued_text
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, PendingRequest
-from mcp_progress_monitor.sessions.tasks.follow import TaskFate, TaskRun
+from mcp_progress_monitor.sessions.tasks import TaskFate, TaskRun
 from mcp_progress_monitor.snapshots.limits import (
     DEFAULT_LIMITS,
     DefaultLimits,

@@ -80,7 +80,7 @@ class Servers:
         `UserError` if there is no server of that name.
         """
         # late: compiling its many patterns would delay the window
-        from mcp_progress_monitor.sessions.doctor.report import report_of
+        from mcp_progress_monitor.sessions.doctor import report_of
 
         snapshot, session = self._manager.snapshot(name), self._manager.session(name)
         if session is None:

@@ -13,7 +13,7 @@ from mcp_progress_monitor.engine.origins import origin_of, split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
 from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task
-from mcp_progress_monitor.sessions.tasks.follow import FollowedTask, TaskFate, TaskRun
+from mcp_progress_monitor.sessions.tasks import FollowedTask, TaskFate, TaskRun
 from mcp_progress_monitor.store.chains import Origin, SavedProgress
 from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding, TaskStore, Times
 from mcp_progress_monitor.store.watched import WatchedEnding

@@ -14,7 +14,7 @@ from mcp_progress_monitor.protocol.facts import CallEnded, TaskView
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.protocol.tasks import TaskOffer
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
-from mcp_progress_monitor.sessions.tasks.requests import list_tasks
+from mcp_progress_monitor.sessions.tasks import list_tasks
 from mcp_progress_monitor.snapshots.limits import USUAL, LimitChoice, chosen_limits, usual_limits
 from mcp_progress_monitor.snapshots.servers import not_connected
 from mcp_progress_monitor.store.watched import WatchedEnding
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.requests import Requests
     from mcp_progress_monitor.engine.updates import LiveTracker
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
-    from mcp_progress_monitor.sessions.tasks.follow import TaskRun
+    from mcp_progress_monitor.sessions.tasks import TaskRun
     from mcp_progress_monitor.store.tasks import SavedTaskId
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 

@@ -11,7 +11,7 @@ from mcp_progress_monitor.demo.queries import POLL_S
 from mcp_progress_monitor.demo.tasks import Task
 from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record
 from mcp_progress_monitor.demo.tools.progress import interval, steps
-from mcp_progress_monitor.demo.tools.tasks import OPTIONAL, task_work, work
+from mcp_progress_monitor.demo.tools.questions import OPTIONAL, task_work, work
 from mcp_progress_monitor.demo.wire import (
     INTERNAL_ERROR,
     JsonObject,

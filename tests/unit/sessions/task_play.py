@@ -11,14 +11,14 @@ from mcp_progress_monitor.protocol.facts import read_task
 from mcp_progress_monitor.protocol.messages import TASKS_EXTENSION
 from mcp_progress_monitor.protocol.tasks import TaskOffer, TaskWay
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
-from mcp_progress_monitor.sessions.tasks.follow import FollowedTask, TaskRun
+from mcp_progress_monitor.sessions.tasks import FollowedTask, TaskRun
 from tests.unit.sessions.playbook import Log, PlayedServer, connection_to, error, result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
     from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
-    from mcp_progress_monitor.sessions.tasks.follow import InputAsker
+    from mcp_progress_monitor.sessions.tasks import InputAsker
     from tests.unit.sessions.playbook import Message
 
 CORE = TaskOffer(TaskWay.CORE, {"tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}})

@@ -3,13 +3,6 @@
 from typing import Final
 
 from mcp_progress_monitor.demo.tool import Tool
-from mcp_progress_monitor.demo.tools import faults, progress, questions, resumable, session, tasks
+from mcp_progress_monitor.demo.tools import faults, progress, questions
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    *progress.TOOLS,
-    *resumable.TOOLS,
-    *faults.TOOLS,
-    *questions.TOOLS,
-    *tasks.TOOLS,
-    *session.TOOLS,
-)
+TOOLS: Final[tuple[Tool, ...]] = (*progress.TOOLS, *faults.TOOLS, *questions.TOOLS)

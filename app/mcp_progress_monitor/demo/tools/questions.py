@@ -1,18 +1,32 @@
-"""Tools that ask the user, a language model or the client, as each revision requires.
-
-Each returns two texts: a summary, and as JSON the client's replies and the phases that it reported
-meanwhile (`queries.Asked.as_json`).
-"""
+"""Tools that use more of a session: questions, tasks, log messages, lists that change."""
 
 import json
 import uuid
 from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
-from mcp_progress_monitor.demo.call import Call, RefusedError
-from mcp_progress_monitor.demo.queries import MANNER, Asked, Manner, answer, ask
-from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record, text
-from mcp_progress_monitor.demo.wire import URL_NEEDED, JsonObject, RpcError, notification
+from mcp_progress_monitor.demo.call import LEVELS, Call, RefusedError
+from mcp_progress_monitor.demo.queries import MANNER, Asked, Manner, Query, answer, ask
+from mcp_progress_monitor.demo.resources import COUNTER
+from mcp_progress_monitor.demo.subscriptions import LISTS
+from mcp_progress_monitor.demo.tool import (
+    TaskTraits,
+    Tool,
+    choice,
+    flag,
+    integer,
+    number,
+    record,
+    text,
+)
+from mcp_progress_monitor.demo.tools.progress import interval, steps
+from mcp_progress_monitor.demo.wire import (
+    URL_NEEDED,
+    JsonObject,
+    RpcError,
+    notification,
+    text_result,
+)
 
 _PAGE: Final = "https://example.com/sign-in?for=demo"
 
@@ -87,6 +101,95 @@ def require_rich(call: Call) -> None:
         raise RefusedError(f"Revision {call.dialect.version} has no such kind of question.")
 
 
+def log_levels(call: Call, logger: str, interval_s: float, even_if_unwanted: bool) -> JsonObject:
+    for index, level in enumerate(LEVELS, start=1):
+        call.sleep(interval_s)
+        data = {"message": f"This is {level}", "number": index} if index % 2 else f"This is {level}"
+        call.log(level, data, logger, is_forced=even_if_unwanted)
+        call.progress(index, len(LEVELS), f"Logged at level {level}")
+    return text_result(f"Logged at {len(LEVELS)} levels; the client received those it requested.")
+
+
+def change_list(call: Call, list: str, even_if_unasked: bool) -> JsonObject:  # noqa: A002
+    """Add an entry to a list or remove it, and send notifications."""
+    extras = call.connection.extras
+    extras.symmetric_difference_update({list})
+    method = f"notifications/{list}/list_changed"
+    sent = call.connection.subscriptions.notify(LISTS[list], None, method, dict)
+    if even_if_unasked or not call.dialect.is_per_request:
+        call.wire.announce(notification(method, {}))
+        sent += 1
+    change = "Added an entry to" if list in extras else "Removed the entry from"
+    return text_result(f"{change} the list of {list}; notifications sent: {sent}.")
+
+
+def update_resource(call: Call, times: int, interval_s: float, even_if_unasked: bool) -> JsonObject:
+    """Increment a counter resource, and notify its subscribers."""
+    method, sent = "notifications/resources/updated", 0
+    subscriptions, counts = call.connection.subscriptions, call.connection.counts
+    for step in range(1, times + 1):
+        call.sleep(interval_s)
+        counts[COUNTER] = counts.get(COUNTER, 0) + 1
+        sent += subscriptions.notify("resourceSubscriptions", COUNTER, method, _counter)
+        if even_if_unasked or subscriptions.has_subscribed(COUNTER):
+            call.wire.announce(notification(method, _counter()))
+            sent += 1
+        call.progress(step, times, f"Counted to {counts[COUNTER]}")
+    return text_result(f"{COUNTER} is at {counts[COUNTER]}; notifications sent: {sent}.")
+
+
+def _counter() -> JsonObject:
+    return {"uri": COUNTER}
+
+
+OPTIONAL: Final = TaskTraits()
+
+
+def task_work(call: Call, steps: int, interval_s: float) -> JsonObject:
+    """Work, with or without a task, which continues after a restart if the server saves tasks."""
+    work(call, steps, steps, interval_s)
+    return text_result(f"Finished all {steps} steps.")
+
+
+def task_asks(
+    call: Call,
+    questions: int,
+    together: bool,
+    steps: int,
+    interval_s: float,
+    at_once: bool,
+    **manner: Any,
+) -> JsonObject:
+    """Work a little, ask, and work again, for each question or for all at the same time."""
+    how = Manner(**manner, at_once=at_once)
+    batches = [_forms(call, 1, questions)] if together else []
+    batches = batches or [_forms(call, index, index) for index in range(1, questions + 1)]
+    total = steps * (len(batches) + 1)
+    asked: list[Asked] = []
+    for index, batch in enumerate(batches, start=1):
+        work(call, index * steps, total, interval_s)
+        asked.extend(ask(call, batch, how))
+    work(call, total, total, interval_s)
+    return answer(f"Got {len(asked)} answers.", *asked)
+
+
+def work(call: Call, upto: int, total: int, interval_s: float) -> None:
+    """Do the steps up to `upto` that were not done yet, including before a restart."""
+    done = 0 if call.task is None else call.task.state.checkpoint
+    for step in range(done + 1, upto + 1):
+        call.sleep(interval_s)
+        if call.task is not None:
+            call.task.state.checkpoint = step
+        call.progress(step, total, f"Step {step} of {total}")
+
+
+def _forms(call: Call, first: int, last: int) -> list[Query]:
+    return [
+        queries.form(call.dialect, f"form-{index}", message=f"Question {index}: who are you?")
+        for index in range(first, last + 1)
+    ]
+
+
 TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         ask_form,
@@ -123,4 +226,55 @@ TOOLS: Final[tuple[Tool, ...]] = (
         ),
     ),
     Tool(ask_roots, "Ask for roots", "Asks for your root folders.", record(**MANNER)),
+    Tool(
+        task_work,
+        "Task",
+        "Works step by step, optionally as a task.",
+        record(steps=steps(20), interval_s=interval(0.5)),
+        tasks=OPTIONAL,
+    ),
+    Tool(
+        task_asks,
+        "Task with questions",
+        "Works, asks questions, and continues with the answers.",
+        record(
+            questions=integer("Number of questions", 1, 1, 20),
+            together=flag("Ask all questions at the same time"),
+            steps=integer("Steps before and after each question", 4, 0, 1_000_000),
+            interval_s=interval(0.3),
+            at_once=flag("Ask even before tasks/result is pending (2025-11-25)"),
+            **MANNER,
+        ),
+        tasks=OPTIONAL,
+    ),
+    Tool(
+        log_levels,
+        "Log messages",
+        "Logs a message at every level; the client receives those it requested.",
+        record(
+            logger=text("The logger's name", "demo"),
+            interval_s=interval(0.1),
+            even_if_unwanted=flag("Send all messages, requested or not"),
+        ),
+    ),
+    Tool(
+        change_list,
+        "Change a list",
+        "Adds an entry to a list, or removes it, and sends a notification.",
+        record(
+            list=choice("The list to change", *LISTS),
+            even_if_unasked=flag("Notify even without a subscription (2026-07-28)"),
+        ),
+        lasts=False,
+    ),
+    Tool(
+        update_resource,
+        "Update a resource",
+        "Increments demo://counter and notifies its subscribers.",
+        record(
+            times=integer("Number of updates", 3, 1, 1_000_000),
+            interval_s=interval(0.5),
+            even_if_unasked=flag("Notify even without a subscription"),
+        ),
+    ),
 )

@@ -22,7 +22,6 @@ from mcp_progress_monitor.protocol.messages import (
     list_changed,
 )
 from mcp_progress_monitor.protocol.offers import read_list_result
-from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
     from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool
     from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 _LIMIT_S: Final = 60.0  # how long a server may take for one page
 _MOST_PAGES: Final = 1000
@@ -233,10 +231,11 @@ class ServerLists:
         method = kind.method
         params = None if cursor is None else {"cursor": cursor}
         exchange = self._connection.outbox.ask(method, params)
-        await exchange.wait(Limits(idle_s=_LIMIT_S), self._connection.now)
+        await self._connection.outbox.settle(exchange, _LIMIT_S)
         reply = exchange.reply
         if reply is None:
-            raise self._unanswered(method, exchange)
+            what = f"The server did not answer {method} within {_LIMIT_S:g} s"
+            raise UserError(ErrorDetails(what, self._connection.id))
         if reply.result is None:
             words = as_object(reply.error).get("message")
             raise UserError(
@@ -249,12 +248,3 @@ class ServerLists:
         except NotJsonError as error:
             what = f"The reply to {method} cannot be read"
             raise UserError(ErrorDetails(what, self._connection.id, detail=str(error))) from error
-
-    def _unanswered(self, method: str, exchange: PendingRequest) -> Exception:
-        """The exception for a page that did not arrive."""
-        if exchange.end is ExchangeEnd.LOST:
-            return anyio.ClosedResourceError()
-        self._connection.outbox.send_cancel(exchange, "Timed out")
-        self._connection.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
-        what = f"The server did not answer {method} within {_LIMIT_S:g} s"
-        return UserError(ErrorDetails(what, self._connection.id))

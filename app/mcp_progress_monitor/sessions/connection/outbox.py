@@ -356,6 +356,19 @@ class Outbox:
             self._between.pop(exchange.request, None)
         self._settled.set()
 
+    async def settle(self, exchange: PendingRequest, limit_s: float) -> None:
+        """Wait for a reply; after `limit_s` of silence, cancel the request.
+
+        Raises:
+            anyio.ClosedResourceError: the request is lost.
+        """
+        end = await exchange.wait(Limits(idle_s=limit_s), self._clock.monotonic)
+        if end is ExchangeEnd.LOST:
+            raise anyio.ClosedResourceError
+        if exchange.reply is None:
+            self.send_cancel(exchange, "Timed out")
+            self.give_up(exchange, end)
+
     def send_cancel(self, exchange: PendingRequest, reason: str) -> None:
         """Send a cancel for a request; its caller keeps waiting.
 

@@ -18,7 +18,7 @@ from mcp_progress_monitor.protocol.messages import (
     SUBSCRIBE,
     UNSUBSCRIBE,
 )
-from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.snapshots.servers import ResourceUpdates
 
 if TYPE_CHECKING:
@@ -164,14 +164,8 @@ class Subscriptions:
         await self._ask(SET_LOG_LEVEL, {"level": level})
 
     async def _ask(self, method: str, params: JsonObject) -> None:
-        outbox = self._connection.outbox
-        exchange = outbox.ask(method, params)
-        await exchange.wait(Limits(idle_s=_LIMIT_S), self._connection.now)
-        if exchange.end is ExchangeEnd.LOST:
-            raise anyio.ClosedResourceError
-        if exchange.reply is None:
-            outbox.send_cancel(exchange, "Timed out")
-            outbox.give_up(exchange, exchange.end or ExchangeEnd.IDLE_TIMEOUT)
+        exchange = self._connection.outbox.ask(method, params)
+        await self._connection.outbox.settle(exchange, _LIMIT_S)
         self._note(method, exchange)
 
     def _note(self, method: str, exchange: PendingRequest) -> None:

@@ -47,7 +47,8 @@ def _check(played: Played, token: str, version: str) -> None:
 
 
 def test_every_steady_tool_is_checked() -> None:
-    assert {tool.name for tool in steady.TOOLS} <= QUICK.keys()
+    others = {"resumable_export"}  # its attempts have tests of their own
+    assert {tool.name for tool in steady.TOOLS} - others <= QUICK.keys()
 
 
 @pytest.mark.parametrize("version", ERAS["both"])

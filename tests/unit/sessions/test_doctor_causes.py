@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.sessions.doctor.causes import causes_of
+from mcp_progress_monitor.sessions.doctor import causes_of
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.doctor import DoctorReport, EndKind, HttpNote
 from mcp_progress_monitor.snapshots.servers import Health, ServerState

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.facts import is_terminal
-from mcp_progress_monitor.sessions.tasks.follow import TaskFate
+from mcp_progress_monitor.sessions.tasks import TaskFate
 from tests.unit.sessions.task_play import ANSWER, CORE, EXTENDED, TaskServer, followed, of_extension
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ async def test_a_notification_of_another_task_is_of_no_concern() -> None:
 
 
 async def test_a_failed_look_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks.follow._MOST_DOUBLINGS", 0)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks._MOST_DOUBLINGS", 0)
     server = TaskServer(CORE, [-32603, -32000, "completed"], result=ANSWER)
     async with followed(server, CORE) as play:
         end = (await play.ended()).end
@@ -109,7 +109,7 @@ async def test_a_failed_look_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> 
 async def test_a_look_that_is_not_answered_is_given_up_and_made_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks.requests._LIMIT_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks._LIMIT_S", 0.05)
     server = TaskServer(CORE, [None, "completed"], result=ANSWER)
     async with followed(server, CORE) as play:
         end = (await play.ended()).end
@@ -188,7 +188,7 @@ async def test_a_server_that_cannot_be_asked_how_a_task_is_still_gives_its_resul
 async def test_a_result_that_is_refused_is_asked_for_again_then_told_as_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks.follow._MOST_DOUBLINGS", 0)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks._MOST_DOUBLINGS", 0)
     server = TaskServer(CORE, ["completed"], result=-32603)
     async with followed(server, CORE) as play:
         end = (await play.ended()).end
@@ -280,7 +280,7 @@ async def test_a_refused_cancel_may_be_tried_again() -> None:
 async def test_giving_up_cancels_and_looks_no_longer_than_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks.follow._AFTERMATH_S", 0.2)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks._AFTERMATH_S", 0.2)
     server = TaskServer(EXTENDED, ["working"], cancel={})
     async with followed(server, EXTENDED) as play:
         play.run.give_up("Timed out")
@@ -307,7 +307,7 @@ async def test_a_task_that_is_left_is_not_cancelled() -> None:
 async def test_a_cancel_that_was_confirmed_right_before_following_stops_is_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks.follow.SHORTEST_S", 60.0)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks.SHORTEST_S", 60.0)
     server = TaskServer(CORE, cancel="cancelled")
     async with followed(server, CORE) as play:
         await anyio.wait_all_tasks_blocked()
@@ -370,6 +370,6 @@ def test_whatever_states_follow_each_other_a_run_ends_and_fetches_at_most_one_re
 
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"SHORTEST_S": 0.0001, "_MOST_DOUBLINGS": 0}.items():
-            patch.setattr(f"mcp_progress_monitor.sessions.tasks.follow.{name}", value)
-        patch.setattr("mcp_progress_monitor.sessions.tasks.follow.SHORTEST_S", 0.0001)
+            patch.setattr(f"mcp_progress_monitor.sessions.tasks.{name}", value)
+        patch.setattr("mcp_progress_monitor.sessions.tasks.SHORTEST_S", 0.0001)
         anyio.run(follow)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.sessions.tasks.follow import PollPace
+from mcp_progress_monitor.sessions.tasks import PollPace
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
-"""The usual causes of a server's symptoms, likeliest first, each with its evidence.
-
-The evidence: the server's output, its last HTTP exchanges, the disk, the exit code.
-"""
+"""The connection doctor: a report on a server, with the likeliest causes and their evidence."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import urllib.parse
 from pathlib import Path
@@ -19,30 +17,36 @@ from mcp_progress_monitor.path_checks import (
     is_closed,
     is_file,
     is_folder,
+    is_there,
     path_kind,
 )
-from mcp_progress_monitor.snapshots.doctor import Cause, EndKind
+from mcp_progress_monitor.protocol.secrets import shown_arguments
+from mcp_progress_monitor.secrets.references import with_environment
+from mcp_progress_monitor.snapshots.doctor import Cause, DoctorReport, EndKind, Searched
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
-    from mcp_progress_monitor.snapshots.doctor import DoctorReport, HttpNote
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition, StdioDefinition
+    from mcp_progress_monitor.snapshots.doctor import HttpNote
+    from mcp_progress_monitor.snapshots.doctor import OpeningQuestion as Question
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _QUOTED: Final = 160
 
 
-class _OutputRule(NamedTuple):
-    """The typical output of programs with a certain error."""
+class _Rule(NamedTuple):
+    """The typical output, or error, of a server with a certain fault."""
 
     pattern: re.Pattern[str]
     text: str
     hint: str
 
 
-def _output_rule(pattern: str, words: str, hint: str) -> _OutputRule:
-    return _OutputRule(re.compile(pattern, re.IGNORECASE), words, hint)
+def _rule(pattern: str, text: str, hint: str) -> _Rule:
+    return _Rule(re.compile(pattern, re.IGNORECASE), text, hint)
 
 
 _KEYS: Final = r"(api[ _-]?key|access[ _-]?token|auth[ _-]?token|credential|\w+_(KEY|TOKEN|SECRET))"
@@ -50,91 +54,91 @@ _LACK: Final = (
     r"(missing|not set|unset|required|undefined|not provided|not found|must be|is empty|no )"
 )
 _RULES: Final = (
-    _output_rule(
+    _rule(
         r"ModuleNotFoundError|No module named",
         "A Python module is missing",
         "Install it for the Python that the command runs, or start the server with "
         "the Python of its virtual environment.",
     ),
-    _output_rule(
+    _rule(
         r"Cannot find (module|package)|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND",
         "A Node.js module is missing",
         "Run npm install in the server's folder, build it if it is TypeScript, and check the path.",
     ),
-    _output_rule(
+    _rule(
         r"EADDRINUSE|address already in use|address in use",
         "Its port is already in use",
         "Stop the other program, which may be an earlier copy of this server, or "
         "choose another port. A server on stdio needs no port: it may have been "
         "started in another mode.",
     ),
-    _output_rule(
+    _rule(
         r"(listening|running|serving|started|available|ready)\b.{0,60}https?://|Uvicorn running",
         "It serves HTTP, not stdio",
         "Add the server by its URL, or pass the arguments that select stdio.",
     ),
-    _output_rule(
+    _rule(
         rf"{_KEYS}.*{_LACK}|{_LACK}.*{_KEYS}|invalid api[ _-]?key",
         "An API key or token is missing",
         "Set the variable it names in the server's definition; programs started from "
         "the desktop do not have the variables of your terminal.",
     ),
-    _output_rule(
+    _rule(
         r"not a (tty|terminal)|inappropriate ioctl|requires? a (tty|terminal)|"
         r"the input device is not",
         "It needs a terminal",
         "Turn off its interactive mode: with docker run, pass -i but not -t.",
     ),
-    _output_rule(
+    _rule(
         r"requires? (a different )?python|Requires-Python|python.{0,20}(is not|not) supported|"
         r"invalid syntax|unsupported operand type\(s\) for \|",
         "It requires another Python version",
         "Use the full path of the right Python, or let uv choose one (uvx --python 3.12 …).",
     ),
-    _output_rule(
+    _rule(
         r"EBADENGINE|Unsupported engine|The engine \"node\" is incompatible|requires node",
         "It requires another Node.js version",
         "Use the full path of the right node: programs started from the desktop do "
         "not see the version that nvm, fnm or Volta select in your terminal.",
     ),
-    _output_rule(
+    _rule(
         r"npm (ERR!|error).*(404|E404)|No matching (version|distribution)|not found in the package "
         r"registry|No solution found when resolving",
         "The package name or version does not exist",
         "Check the package name in the arguments.",
     ),
-    _output_rule(
+    _rule(
         r"docker.sock|Cannot connect to the Docker daemon|Is the docker daemon running",
         "Docker is not running, or you have no permission to use it",
         "Start Docker, and check that docker ps works in a terminal.",
     ),
-    _output_rule(
+    _rule(
         r"unrecognized arguments?|unknown (option|argument|flag)|no such option|"
         r"the following arguments are required|missing required argument|^\s*usage:",
         "It does not accept these arguments",
         "Compare the arguments with the program's own help.",
     ),
-    _output_rule(
+    _rule(
         r"command not found|: not found$|spawn \S+ ENOENT|exec: .*not found",
         "A program that it starts was not found",
         "Install that program, or add its folder to the server's PATH variable.",
     ),
-    _output_rule(
+    _rule(
         r"FileNotFoundError|no such file or directory|can't open file|ENOENT",
         "A file is missing",
         "Check the paths in the arguments and the working folder: relative paths start there.",
     ),
-    _output_rule(
+    _rule(
         r"EACCES|EPERM|PermissionError|permission denied|operation not permitted",
         "Permission denied",
         "Check the permissions of the file it names and of its folder.",
     ),
-    _output_rule(
+    _rule(
         r"heap out of memory|MemoryError|Cannot allocate memory|std::bad_alloc",
         "It ran out of memory",
         "Give it more memory or less work: for node, set NODE_OPTIONS=--max-old-space-size=4096.",
     ),
-    _output_rule(
+    _rule(
         r"ECONNREFUSED|ETIMEDOUT|\bENOTFOUND|EAI_AGAIN|getaddrinfo|Name or service not known|"
         r"Max retries exceeded|Connection refused",
         "It cannot reach another machine or service",
@@ -223,71 +227,61 @@ def quoted_bytes(raw: bytes) -> str:
         return raw[:32].hex(" ")
 
 
-class _HttpRule(NamedTuple):
-    pattern: re.Pattern[str]
-    text: str
-    hint: str
-
-
-def _http_rule(pattern: str, words: str, hint: str) -> _HttpRule:
-    return _HttpRule(re.compile(pattern, re.IGNORECASE), words, hint)
-
-
 _UNREACHED: Final = (
-    _http_rule(
+    _rule(
         r"name or service not known|getaddrinfo|nodename nor servname|no address associated|"
         r"name resolution|could not be resolved",
         "Unknown host name",
         "Check the URL. Internal names may require a VPN.",
     ),
-    _http_rule(
+    _rule(
         r"self[- ]signed",
         "The server's certificate is not signed by a trusted authority",
         "Add the certificate, or its authority, to the system's trusted "
         "certificates, or set SSL_CERT_FILE to a file that contains it.",
     ),
-    _http_rule(
+    _rule(
         r"hostname mismatch|ip address mismatch|certificate is not valid for|doesn't match",
         "The server's certificate is for another host name",
         "Use the host name in the certificate.",
     ),
-    _http_rule(
+    _rule(
         r"certificate has expired|certificate is not yet valid",
         "The server's certificate has expired or is not yet valid",
         "Renew it. If it was renewed, check this computer's clock.",
     ),
-    _http_rule(
+    _rule(
         r"unable to get (local )?issuer|CERTIFICATE_VERIFY_FAILED|unknown ca",
         "The server's certificate cannot be verified",
         "Proxies that inspect traffic use their own authority: add it to the "
         "system's trusted certificates.",
     ),
-    _http_rule(
+    _rule(
         r"wrong version number|record layer failure|unknown protocol|http request to an https",
         "One side speaks TLS and the other does not",
         "Try http:// instead of https://, or the reverse, and check the port.",
     ),
-    _http_rule(
+    _rule(
         r"proxy",
         "The proxy rejected the request",
         "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY in this program's environment.",
     ),
-    _http_rule(
+    _rule(
         r"refused|connection attempts failed|actively refused",
         "Nothing is listening at that address",
         "Start the server, and check the host and port of the URL.",
     ),
-    _http_rule(
+    _rule(
         r"unreachable|no route",
         "No route to that host",
         "Check the network, and whether a VPN is required.",
     ),
-    _http_rule(
+    _rule(
         r"timed? ?out|not answer|no answer",
         "The server does not respond",
         "Check that it is running, and that no firewall blocks it.",
     ),
-    _http_rule(
+    _rule(
         r"too many redirects|redirect",
         "The server redirects to another address",
         "Use the URL that it redirects to if you trust it: redirects to another host "
@@ -675,3 +669,83 @@ def _of_health(report: DoctorReport) -> Iterator[Cause]:
             f"It is slow, not hung: it answered a ping in {health.answered_s:.2f} s",
             "Wait: the call is probably still being processed.",
         )
+
+
+_SHORTEST_SECRET: Final = 6  # shorter values occur in too many other texts
+
+
+def report_of(
+    server: ServerSnapshot, connection: Connection | None, opening: tuple[Question, ...] = ()
+) -> DoctorReport:
+    """A report on a server; `connection` is its newest one, or None.
+
+    `opening` lists the opening requests.
+    """
+    definition = server.definition
+    report = _bare_report(server)
+    if connection is not None:
+        report = report._replace(
+            pid=connection.pid,
+            exit_code=connection.exit_code,
+            ending=connection.reason,
+            end_kind=connection.end_kind,
+            stderr_tail=tuple(connection.stderr_tail),
+            first_bytes=connection.first_bytes,
+            secrets=_secrets_in((*report.secrets, *connection.secrets)),
+            http=tuple(connection.http_notes),
+            opening=opening,
+        )
+    return report._replace(causes=causes_of(report, definition))
+
+
+def _bare_report(server: ServerSnapshot) -> DoctorReport:
+    definition = server.definition
+    bare = DoctorReport(
+        server.name,
+        server.state,
+        definition.address,
+        error=server.error,
+        health=server.health,
+        retry=server.retry,
+        restarts=server.restarts,
+        waiting=server.waiting,
+    )
+    if definition.transport != "stdio":
+        return bare._replace(
+            environment=tuple(definition.headers), secrets=_secrets_in(definition.headers.values())
+        )
+    searched = tuple(_searched(definition))
+    return bare._replace(
+        command=(definition.command, *shown_arguments(definition.args)),
+        folder=str(Path(definition.cwd or ".").absolute()),
+        found=_found(definition, searched),
+        searched=searched,
+        environment=tuple(sorted(definition.env)),
+        secrets=_secrets_in(definition.env.values()),
+    )
+
+
+def _searched(definition: StdioDefinition) -> Iterator[Searched]:
+    """The PATH that was searched for the command; empty if the command is a path."""
+    if _is_path(definition.command):
+        return
+    path = with_environment(definition.env.get("PATH", os.environ.get("PATH", os.defpath)))
+    for folder in dict.fromkeys(path.split(os.pathsep)):
+        found = shutil.which(definition.command, path=folder) if folder else None
+        yield Searched(folder, bool(folder) and is_folder(folder), found)
+
+
+def _found(definition: StdioDefinition, searched: Iterable[Searched]) -> str | None:
+    if not _is_path(definition.command):
+        return next((place.found for place in searched if place.found is not None), None)
+    path = Path(definition.cwd or ".", definition.command).absolute()
+    return str(path) if is_there(path) else None
+
+
+def _is_path(command: str) -> bool:
+    return os.sep in command or bool(os.altsep and os.altsep in command)
+
+
+def _secrets_in(values: Iterable[str]) -> tuple[str, ...]:
+    found = {v for v in values if len(v) >= _SHORTEST_SECRET and "${" not in v}
+    return tuple(sorted(found, key=len, reverse=True))

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.sessions.questions.multi_round_trip import InputRequiredError
-from mcp_progress_monitor.sessions.tasks.follow import TaskFate
+from mcp_progress_monitor.sessions.tasks import TaskFate
 from tests.unit.sessions.task_play import ANSWER, EXTENDED, TaskServer, followed, of_extension
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ async def test_an_answer_is_not_given_to_another_question_that_took_its_key() ->
 
 
 async def test_answers_that_are_not_taken_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks.follow._PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks._PAUSES_S", (0.0, 0.0))
     both = of_extension("input_required", inputRequests={"a": FORM})
     replies: list[Any] = [-32603, -32603, {}]
 

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.sessions.doctor.report import report_of
+from mcp_progress_monitor.sessions.doctor import report_of
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.doctor import Searched
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.tasks import TaskOffer, TaskWay
-from mcp_progress_monitor.sessions.tasks.requests import list_tasks
+from mcp_progress_monitor.sessions.tasks import list_tasks
 from tests.unit.sessions.playbook import PlayedServer, connection_to, error, result
 from tests.unit.sessions.task_play import CORE, EXTENDED, task_of
 
@@ -104,7 +104,7 @@ async def test_a_refused_list_is_reported_in_the_servers_words() -> None:
 
 
 async def test_a_list_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks.requests._LIST_LIMIT_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks._LIMIT_S", 0.05)
     server = PlayedServer(lambda _message: [])
     async with connected(server) as connection:
         with pytest.raises(UserError, match="it did not answer in time"):

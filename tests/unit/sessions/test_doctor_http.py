@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.sessions.doctor import causes as doctor_http
+from mcp_progress_monitor.sessions import doctor
 from mcp_progress_monitor.snapshots.doctor import DoctorReport, HttpNote
 from mcp_progress_monitor.snapshots.servers import ServerState
 
@@ -37,13 +37,13 @@ def note(status: int | None, words: str = "", body: str = "", **headers: str) ->
     ],
 )
 def test_what_kept_a_request_from_its_host_is_reported_and_quoted(words: str, text: str) -> None:
-    (cause,) = doctor_http.http_causes(report(note(None, words)))
+    (cause,) = doctor.http_causes(report(note(None, words)))
     assert text in cause.text
     assert words in cause.text
 
 
 def test_without_a_request_the_error_tells() -> None:
-    (cause,) = doctor_http.http_causes(
+    (cause,) = doctor.http_causes(
         report(error=ErrorDetails("no", "x", detail="Connection refused"))
     )
     assert cause.text.startswith("Nothing is listening")
@@ -51,17 +51,17 @@ def test_without_a_request_the_error_tells() -> None:
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405, 406, 407, 415, 421, 429, 500, 503])
 def test_a_status_has_a_cause_that_quotes_it(status: int) -> None:
-    (cause,) = doctor_http.http_causes(report(note(status, "Words")))
+    (cause,) = doctor.http_causes(report(note(status, "Words")))
     assert f"gave {status} Words" in cause.text
 
 
 @pytest.mark.parametrize("status", [200, 202, 400])
 def test_other_statuses_have_none(status: int) -> None:
-    assert list(doctor_http.http_causes(report(note(status)))) == []
+    assert list(doctor.http_causes(report(note(status)))) == []
 
 
 def test_headers_that_tell_something_are_quoted() -> None:
-    (cause,) = doctor_http.http_causes(report(note(429, Retry_After="30", X_Other="no")))
+    (cause,) = doctor.http_causes(report(note(429, Retry_After="30", X_Other="no")))
     assert "Retry-After: 30" in cause.text
     assert "X-Other" not in cause.text
 
@@ -71,7 +71,7 @@ def test_headers_that_tell_something_are_quoted() -> None:
     [("https://other.example/mcp", "another host"), ("/mcp/", "another path"), ("", "path")],
 )
 def test_a_redirect_tells_where_to(target: str, words: str) -> None:
-    (cause,) = doctor_http.http_causes(report(note(307, location=target)))
+    (cause,) = doctor.http_causes(report(note(307, location=target)))
     assert words in cause.text
 
 
@@ -79,7 +79,7 @@ def test_a_redirect_tells_where_to(target: str, words: str) -> None:
     ("kind", "body"), [("text/html; charset=utf-8", "hello"), ("", "<!DOCTYPE html><html>")]
 )
 def test_a_web_page_is_reported(kind: str, body: str) -> None:
-    (cause,) = doctor_http.http_causes(report(note(200, body=body, content_type=kind)))
+    (cause,) = doctor.http_causes(report(note(200, body=body, content_type=kind)))
     assert cause.text.startswith("It returned a web page")
 
 
@@ -92,13 +92,13 @@ def test_a_web_page_is_reported(kind: str, body: str) -> None:
     ],
 )
 def test_the_path_makes_the_hint_better(url: str, status: int, hint: str) -> None:
-    (cause,) = doctor_http.http_causes(report(note(status), url=url))
+    (cause,) = doctor.http_causes(report(note(status), url=url))
     assert hint in cause.hint
 
 
 def test_of_each_kind_the_newest_is_reported() -> None:
     notes = (note(503, "first"), note(401), note(503, "second"))
-    found = [cause.text for cause in doctor_http.http_causes(report(*notes))]
+    found = [cause.text for cause in doctor.http_causes(report(*notes))]
     assert len(found) == 2
     assert "second" in found[0]
 
@@ -106,7 +106,7 @@ def test_of_each_kind_the_newest_is_reported() -> None:
 def test_the_fault_of_the_python_sdk_after_a_delete_is_known() -> None:
     plain = {"content_type": "text/plain; charset=utf-8"}
     words = ("Internal Server Error", "Internal Server Error")
-    (cause,) = doctor_http.http_causes(report(note(500, *words, **plain)))
+    (cause,) = doctor.http_causes(report(note(500, *words, **plain)))
     assert "Python SDK 1.8 to 1.9.4" in cause.hint
     assert "1.10" in cause.hint
 
@@ -120,5 +120,5 @@ def test_the_fault_of_the_python_sdk_after_a_delete_is_known() -> None:
     ],
 )
 def test_other_failures_are_not_taken_for_it(status: int, body: str, kind: str) -> None:
-    causes = doctor_http.http_causes(report(note(status, "", body, content_type=kind)))
+    causes = doctor.http_causes(report(note(status, "", body, content_type=kind)))
     assert all("Python SDK" not in cause.hint for cause in causes)

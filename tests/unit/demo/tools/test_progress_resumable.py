@@ -10,7 +10,7 @@ import mcp_types.methods
 import pytest
 
 from mcp_progress_monitor.demo.eras import ERAS
-from mcp_progress_monitor.demo.tools.resumable import FAULTS
+from mcp_progress_monitor.demo.tools.progress import FAULTS
 from tests.servers.server import changed
 from tests.servers.tools import TOOLS
 from tests.unit.demo.client import TOKEN, Client, Message, Played

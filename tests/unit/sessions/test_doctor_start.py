@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.sessions.doctor import causes
+from mcp_progress_monitor.sessions import doctor
 from mcp_progress_monitor.snapshots.doctor import DoctorReport, Searched
 from mcp_progress_monitor.snapshots.servers import ServerState
 
@@ -26,7 +26,7 @@ def report(*command: str, **fields: Any) -> DoctorReport:
 
 
 def texts(found: DoctorReport) -> list[str]:
-    return [cause.text for cause in causes.start_causes(found)]
+    return [cause.text for cause in doctor.start_causes(found)]
 
 
 def test_a_command_that_path_does_not_have_names_the_place_that_has_it(
@@ -34,13 +34,13 @@ def test_a_command_that_path_does_not_have_names_the_place_that_has_it(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     nowhere = report("npx-x", searched=(Searched("/bin", True, None), Searched("/a", False, None)))
-    (cause,) = causes.start_causes(nowhere)
+    (cause,) = doctor.start_causes(nowhere)
     assert cause.text == '"npx-x" is in none of the 2 folders of PATH'
     assert "version manager" in cause.hint
     tool = tmp_path / ".nvm/versions/node/v20/bin/npx-x"
     tool.parent.mkdir(parents=True)
     tool.touch(0o755)
-    (cause,) = causes.start_causes(nowhere)
+    (cause,) = doctor.start_causes(nowhere)
     assert str(tool) in cause.text
     assert "full path" in cause.hint
 
@@ -52,12 +52,12 @@ def test_without_a_home_that_the_system_knows_there_is_a_cause_all_the_same(
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "expanduser", unknown)
-    (cause,) = causes.start_causes(report("npx-x", searched=(Searched("/bin", True, None),)))
+    (cause,) = doctor.start_causes(report("npx-x", searched=(Searched("/bin", True, None),)))
     assert cause.text == '"npx-x" is in none of the 1 folders of PATH'
 
 
 def test_a_command_with_its_arguments_in_it_is_seen() -> None:
-    (cause,) = causes.start_causes(report("npx -y x", searched=(Searched("/bin", True, None),)))
+    (cause,) = doctor.start_causes(report("npx -y x", searched=(Searched("/bin", True, None),)))
     assert "includes its arguments" in cause.text
 
 
@@ -119,7 +119,7 @@ def test_a_command_that_is_as_it_should_be_has_no_cause(tmp_path: Path) -> None:
     ],
 )
 def test_the_way_a_process_ended_tells_something(code: int, words: str) -> None:
-    (cause,) = causes.causes_of_end(report("run", exit_code=code))
+    (cause,) = doctor.causes_of_end(report("run", exit_code=code))
     assert words in cause.text
 
 
@@ -133,7 +133,7 @@ def test_the_way_a_process_ended_tells_something(code: int, words: str) -> None:
     ],
 )
 def test_other_ways_tell_nothing(fields: dict[str, Any]) -> None:
-    assert list(causes.causes_of_end(report("run", **fields))) == []
+    assert list(doctor.causes_of_end(report("run", **fields))) == []
 
 
 def test_what_lies_in_a_closed_folder_is_reported_as_that(closed_dir: Path) -> None:

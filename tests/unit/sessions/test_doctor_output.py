@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.sessions.doctor import causes
+from mcp_progress_monitor.sessions import doctor
 from mcp_progress_monitor.snapshots.doctor import DoctorReport
 from mcp_progress_monitor.snapshots.servers import ServerState
 
@@ -49,13 +49,13 @@ def report(*stderr: str, first: bytes = b"", **fields: Any) -> DoctorReport:
     ],
 )
 def test_usual_words_have_a_cause_that_quotes_them(line: str, words: str) -> None:
-    found = [cause for cause in causes.output_causes(report("hello", line)) if cause.hint]
+    found = [cause for cause in doctor.output_causes(report("hello", line)) if cause.hint]
     assert any(c.text.startswith(words) and line.strip()[:40] in c.text for c in found)
 
 
 @pytest.mark.parametrize("name", ["ModuleNotFoundError", "FileNotFoundError"])
 def test_an_errors_name_is_not_taken_for_another_one_within_it(name: str) -> None:
-    found = causes.output_causes(report("hello", f"{name}: No module or such file: x.y"))
+    found = doctor.output_causes(report("hello", f"{name}: No module or such file: x.y"))
     assert not any("cannot reach" in cause.text for cause in found)
 
 
@@ -70,7 +70,7 @@ def test_an_errors_name_is_not_taken_for_another_one_within_it(name: str) -> Non
     ],
 )
 def test_words_without_a_meaning_have_no_cause(line: str) -> None:
-    assert list(causes.output_causes(report(line))) == []
+    assert list(doctor.output_causes(report(line))) == []
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,17 @@ def test_words_without_a_meaning_have_no_cause(line: str) -> None:
     ],
 )
 def test_first_bytes_that_are_no_messages_are_quoted(first: bytes, words: str) -> None:
-    (cause,) = causes.output_causes(report(first=first))
+    (cause,) = doctor.output_causes(report(first=first))
     assert words in cause.text
 
 
 @pytest.mark.parametrize("first", [b"", b'{"jsonrpc"', b' \n[{"a"', b'\xef\xbb\xbf{"jsonrpc"'])
 def test_messages_are_no_cause(first: bytes) -> None:
-    assert list(causes.output_causes(report(first=first))) == []
+    assert list(doctor.output_causes(report(first=first))) == []
 
 
 def test_what_is_printed_on_stdout_is_read_as_well() -> None:
-    found = list(causes.output_causes(report(first=b"Listening on http://localhost:3000\n")))
+    found = list(doctor.output_causes(report(first=b"Listening on http://localhost:3000\n")))
     assert [cause.text.partition(":")[0] for cause in found] == [
         "It prints other output than messages to stdout",
         "It serves HTTP, not stdio",
@@ -101,7 +101,7 @@ def test_what_is_printed_on_stdout_is_read_as_well() -> None:
 
 
 def test_a_download_that_goes_on_is_a_slow_start() -> None:
-    found = causes.slow_start(report("Resolved 12 packages in 4s"))
+    found = doctor.slow_start(report("Resolved 12 packages in 4s"))
     assert found is not None
     assert "Resolved 12 packages" in found.text
     assert "still downloading" in found.text
@@ -109,16 +109,16 @@ def test_a_download_that_goes_on_is_a_slow_start() -> None:
 
 @pytest.mark.parametrize(("command", "is_slow"), [("/usr/bin/npx", True), ("python3", False)])
 def test_an_installer_that_says_nothing_may_be_downloading(command: str, is_slow: bool) -> None:
-    found = causes.slow_start(report(command=(command, "x")))
+    found = doctor.slow_start(report(command=(command, "x")))
     assert (found is not None) is is_slow
 
 
 def test_who_has_sent_messages_does_not_start_slowly() -> None:
-    assert causes.slow_start(report("Downloading x", first=b"{")) is None
+    assert doctor.slow_start(report("Downloading x", first=b"{")) is None
 
 
 def test_what_is_quoted_is_visible_and_bounded() -> None:
-    assert causes.quoted("a\x1b[31m" + "b" * 500).startswith('"a')
-    assert "\x1b" not in causes.quoted("a\x1b[31m")
-    assert len(causes.quoted("b" * 500)) < 170
-    assert causes.quoted_bytes("ä".encode() * 200).count("ä") > 50
+    assert doctor.quoted("a\x1b[31m" + "b" * 500).startswith('"a')
+    assert "\x1b" not in doctor.quoted("a\x1b[31m")
+    assert len(doctor.quoted("b" * 500)) < 170
+    assert doctor.quoted_bytes("ä".encode() * 200).count("ä") > 50

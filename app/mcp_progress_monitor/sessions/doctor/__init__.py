@@ -1,1 +1,0 @@
-"""Diagnoses servers that cannot be used: causes with their evidence."""

@@ -1,1 +1,0 @@
-"""Tasks on servers: follow to their end, list, cancel."""
