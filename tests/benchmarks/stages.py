@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import BatchFrames, FrameRun
+from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, LineSplitter
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.tracker.tracker import Tracker
@@ -118,7 +118,7 @@ class Stages:
         lines = self._timed("split", self._lines.feed, chunk)
         slices = self._framer.in_slices(lines, 1e9 + at, at)
         for frames in self._each("frame", slices):
-            if type(frames) in {FrameRun, BatchFrames}:
+            if isinstance(frames, FrameRun):
                 for run, facts in self._each("decode", self._conversation.read_parts(frames)):
                     self._take(run, facts, at)
             elif frames:

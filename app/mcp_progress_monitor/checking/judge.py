@@ -37,7 +37,7 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
     TaskStated,
 )
-from mcp_progress_monitor.protocol.frames import Channel, FactRun, FrameRun, fact_of
+from mcp_progress_monitor.protocol.frames import BatchRun, Channel, FactRun, FrameRun, fact_of
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
     DISCOVER,
@@ -103,12 +103,10 @@ class SessionJudge:
         if type(facts) is FactRun and (type(frames) is FrameRun or _is_simple(facts)):
             for frame in () if type(frames) is FrameRun else _without_facts(frames):
                 self._frame(frame)
-            self._take_run(self.connection(frames[0].connection), facts)
+            self._take_run(self.connection(frames[0].connection), facts, marked)
         else:
             self._of_ticks.clear()
-            self._take_each(frames, facts)
-        if marked:
-            self._take_marked(facts, marked)
+            self._take_each(frames, facts, marked)
 
     def finish(self) -> None:
         """Judge what only the end of the session shows."""
@@ -156,7 +154,9 @@ class SessionJudge:
                 del self._connections[next(iter(self._connections))]
         return known
 
-    def _take_run(self, connection: JudgedConnection, run: FactRun) -> None:
+    def _take_run(
+        self, connection: JudgedConnection, run: FactRun, marked: Mapping[int, tuple[Finding, ...]]
+    ) -> None:
         """Judge ticks in a few steps, and the facts between them in order.
 
         Notifications do not affect ticks, and do not divide them.
@@ -170,21 +170,42 @@ class SessionJudge:
                     logs.append(fact)
                 elif not messages.needs_no_check(connection, fact):
                     self._state(connection, self._notification(connection, fact))
+                if fact.number in marked:
+                    self._take_found(fact, marked[fact.number])
                 continue
-            if place > begin:
-                self._state(connection, progress.take_run(connection, run, slice(begin, place)))
-                begin = place
+            self._take_ticks(connection, run, range(begin, place), marked)
+            begin = place
             self._take_logs(connection, logs)
             logs = []
             self._of_ticks.clear()
             connection.apply_last_ticks()
-            handler = self._handlers.get(type(fact))
-            if handler is not None:
-                self._state(connection, handler(connection, fact))
+            self._take_fact(connection, fact, marked)
         self._take_logs(connection, logs)
-        if begin < len(run.ticks):
-            rest = slice(begin, len(run.ticks))
-            self._state(connection, progress.take_run(connection, run, rest))
+        self._take_ticks(connection, run, range(begin, len(run.ticks)), marked)
+
+    def _take_ticks(
+        self,
+        connection: JudgedConnection,
+        run: FactRun,
+        places: range,
+        marked: Mapping[int, tuple[Finding, ...]],
+    ) -> None:
+        if places:
+            some = slice(places.start, places.stop)
+            self._state(connection, progress.take_run(connection, run, some))
+            if marked:
+                self._take_marked_ticks(run.ticks[some], marked)
+
+    def _take_fact(
+        self, connection: JudgedConnection, fact: Fact, marked: Mapping[int, tuple[Finding, ...]]
+    ) -> None:
+        """Judge a fact, and add its findings."""
+        handler = self._handlers.get(type(fact))
+        if handler is not None:
+            self._state(connection, handler(connection, fact))
+        found = marked.get(fact.number)
+        if found is not None and type(fact) is not TaskStated:
+            self._take_found(fact, found)
 
     def _take_logs(
         self, connection: JudgedConnection, logs: Sequence[NotificationReceived]
@@ -195,7 +216,12 @@ class SessionJudge:
             result = self._state(connection, iter((evidence,)))
             self.results.add_frames(result, evidence.finding.rule.level, numbers)
 
-    def _take_each(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
+    def _take_each(
+        self,
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+        marked: Mapping[int, tuple[Finding, ...]],
+    ) -> None:
         """Judge facts, and frames without facts, in the order of their numbers."""
         others = _without_facts(frames)
         place = 0
@@ -203,12 +229,12 @@ class SessionJudge:
             while place < len(others) and others[place].number <= fact.number:
                 self._frame(others[place])
                 place += 1
-            handler = self._handlers.get(type(fact))
-            if handler is not None:
-                connection = self.connection(fact.connection)
-                if connection.last_ticks:
-                    connection.apply_last_ticks()
-                self._state(connection, handler(connection, fact))
+            if type(fact) not in self._handlers and fact.number not in marked:
+                continue
+            connection = self.connection(fact.connection)
+            if connection.last_ticks:
+                connection.apply_last_ticks()
+            self._take_fact(connection, fact, marked)
         for frame in others[place:]:
             self._frame(frame)
 
@@ -234,24 +260,11 @@ class SessionJudge:
                 )
         return results
 
-    def _take_marked(
-        self, facts: Sequence[Fact], marked: Mapping[int, tuple[Finding, ...]]
+    def _take_marked_ticks(
+        self, ticks: Sequence[PlainTick], marked: Mapping[int, tuple[Finding, ...]]
     ) -> None:
-        """Add the findings of conversation and tracker, with sender and request."""
-        named: Sequence[Fact] = facts
-        if type(facts) is FactRun:
-            if not any(fact.number in marked for _, fact in facts.others):
-                self._take_marked_ticks(facts, marked)
-                return
-            named = facts.of_numbers(marked)
-        for fact in named:
-            found = marked.get(fact.number)
-            if found is not None and type(fact) is not TaskStated:
-                self._take_found(fact, found)
-
-    def _take_marked_ticks(self, run: FactRun, marked: Mapping[int, tuple[Finding, ...]]) -> None:
         """Add findings on ticks of a run, together for ticks of a request with the same finding."""
-        ticks = [tick for tick in run.ticks if tick[0] in marked]
+        ticks = [tick for tick in ticks if tick[0] in marked]
         broken = {(rule.id, rule.text) for tick in ticks for rule, _ in marked[tick[0]]}
         is_simple = len({id_ for id_, _ in broken}) == len(broken)
         if not is_simple or any(len(marked[tick[0]]) > 1 for tick in ticks):
@@ -393,6 +406,8 @@ def _is_simple(run: FactRun) -> bool:
 
 def _without_facts(frames: Sequence[Frame]) -> list[Frame]:
     """Events and first elements of batches: the frames that are checked themselves."""
+    if isinstance(frames, BatchRun):
+        return [frames[place + 1] for place in frames.lines]
     event = Channel.EVENT  # members of an enum are slow to look up
     return [
         frame

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor.findings import rules
@@ -31,14 +30,7 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
     UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.frames import (
-    Channel,
-    FactRun,
-    Frame,
-    FrameRun,
-    MessageRun,
-    messages_of,
-)
+from mcp_progress_monitor.protocol.frames import BatchRun, Channel, FactRun, Frame, FrameRun
 from mcp_progress_monitor.protocol.jsonrpc import (
     OVERSIZED,
     Envelope,
@@ -476,27 +468,20 @@ class Conversation:
     def is_token_active(self, token: Any, side: Side = Side.CLIENT) -> bool:
         return key_of(token) in self._exchanges.of[side].token_owners
 
-    def read_run(self, run: Sequence[Frame]) -> Sequence[Fact]:
-        """Like `read` for what `read_parts` can read, several times as fast."""
+    def read_run(self, run: FrameRun) -> Sequence[Fact]:
+        """Like `read` for a run, several times as fast."""
         parts = [facts for _, facts in self.read_parts(run)]
         return parts[0] if len(parts) == 1 else [fact for facts in parts for fact in facts]
 
-    def read_parts(
-        self, frames: Sequence[Frame]
-    ) -> Iterator[tuple[Sequence[Frame], Sequence[Fact]]]:
-        """State the facts of frames, some of them at a time where they take longer.
-
-        They are a run, or `BatchFrames`.
-        """
-        if type(frames) is FrameRun:
-            yield from self._exchanges.read_lines(frames)
+    def read_parts(self, run: FrameRun) -> Iterator[tuple[FrameRun, FactRun]]:
+        """State the facts of a run, some of its frames at a time where they take longer."""
+        if not isinstance(run, BatchRun):
+            yield from self._exchanges.read_lines(run)
             return
-        messages = MessageRun(messages_of(frames))
-        begin, numbers = 0, [frame.number for frame in frames]
-        for run, facts in self._exchanges.read_lines(messages):
-            last = run[-1].number
-            end = len(frames) if last == messages[-1].number else bisect.bisect(numbers, last)
-            yield frames[begin:end], facts
+        begin, messages = 0, run.messages()
+        for some, facts in self._exchanges.read_lines(messages):
+            end = some.numbers[-1] + 1 - run.first  # the last frame is a message
+            yield run.part(begin, end), facts
             begin = end
 
     def read(self, frames: Sequence[Frame]) -> list[Fact]:

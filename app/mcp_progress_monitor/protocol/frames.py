@@ -25,7 +25,7 @@ from mcp_progress_monitor.protocol.facts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from mcp_progress_monitor.protocol.facts import Fact
 
@@ -243,45 +243,81 @@ class FrameRun(LazyRun[Frame]):
         ]
 
 
-class BatchFrames(list[Frame]):
-    """Lines that were read at once, batches among them, with the elements of these: none large.
+class BatchRun(FrameRun):
+    """Lines that were read at once, each batch followed by its elements: all messages are objects.
 
-    Each message is an object without line feeds, so that they are read as a run is.
+    `parts` has each frame's place in its batch, `lines` has the places of the batches' lines. With
+    each of these, its first element is here.
     """
 
+    __slots__ = ("lines", "parts")
 
-def messages_of(frames: Iterable[Frame]) -> list[Frame]:
-    """Frames of which each is a message that is an object: not the lines of batches."""
-    return [frame for frame in frames if frame[6] is not None or frame[5][:1] == b"{"]
+    def __init__(
+        self,
+        first: int,
+        connection: str,
+        when: float,
+        at: float,
+        raws: Sequence[bytes],
+        parts: Sequence[Part | None],
+        lines: Sequence[int],
+    ) -> None:
+        super().__init__(first, connection, when, at, raws)
+        self.parts = parts
+        self.lines = lines
+
+    def part(self, begin: int, end: int) -> BatchRun:
+        if begin == 0 and end == len(self.raws):
+            return self
+        low, high = (bisect.bisect_left(self.lines, place) for place in (begin, end))
+        lines = [place - begin for place in self.lines[low:high]]
+        stamp = (self.connection, self.when, self.at)
+        raws, parts = self.raws[begin:end], self.parts[begin:end]
+        return BatchRun(self.first + begin, *stamp, raws, parts, lines)
+
+    def messages(self) -> MessageRun:
+        """The messages: all frames but the batches' lines."""
+        raws, numbers = [*self.raws], [*self.numbers]
+        for place in reversed(self.lines):
+            del raws[place], numbers[place]
+        return MessageRun(self, raws, numbers)
+
+    def _item(self, index: int) -> Frame:
+        return super()._item(index)._replace(part=self.parts[index])
+
+    def _items(self) -> list[Frame]:
+        connection, when, at, channel = self.connection, self.when, self.at, Channel.RECEIVED
+        return [
+            _new(Frame, (number, connection, channel, when, at, raw, part, True))
+            for number, (raw, part) in enumerate(
+                zip(self.raws, self.parts, strict=True), self.first
+            )
+        ]
 
 
 class MessageRun(FrameRun):
-    """Messages that were read at once, elements of batches or whole lines: others lie between."""
+    """The messages of a run of batches, which are read like those of any other run."""
 
-    __slots__ = ("_frames",)
+    __slots__ = ("_numbers", "_run")
 
-    def __init__(self, frames: Sequence[Frame]) -> None:
-        """`frames` are some messages, at least one, all of them with one time."""
-        first = frames[0]
-        stamp = (first.connection, first.when, first.at)
-        super().__init__(first.number, *stamp, [frame.raw for frame in frames])
-        self._frames = frames
+    def __init__(self, run: BatchRun, raws: Sequence[bytes], numbers: Sequence[int]) -> None:
+        super().__init__(run.first, run.connection, run.when, run.at, raws)
+        self._run = run
+        self._numbers = numbers
 
     @property
     def numbers(self) -> Sequence[int]:
         """The numbers of the frames."""
-        return [frame.number for frame in self._frames]
+        return self._numbers
 
-    def part(self, begin: int, end: int) -> FrameRun:
-        """The messages from `begin` up to `end`."""
-        frames = self._frames[begin:end]
-        return MessageRun(frames) if frames else FrameRun(0, "", 0.0, 0.0, ())
+    def part(self, begin: int, end: int) -> MessageRun:
+        return MessageRun(self._run, self.raws[begin:end], self._numbers[begin:end])
 
     def _item(self, index: int) -> Frame:
-        return self._frames[index]
+        return self._run[self._numbers[index] - self._run.first]
 
     def _items(self) -> list[Frame]:
-        return [*self._frames]
+        return list(map(self._item, range(len(self))))
 
 
 def raw_of(frames: Sequence[Frame], number: int) -> bytes:
@@ -289,7 +325,7 @@ def raw_of(frames: Sequence[Frame], number: int) -> bytes:
 
     An event is not a message: closing a stream cancels a request, too.
     """
-    if type(frames) is FrameRun:
+    if isinstance(frames, FrameRun):
         return frames.raws[number - frames.first]
     place = bisect.bisect_left(frames, number, key=_number_of)
     if place == len(frames) or (frame := frames[place]).number != number:
@@ -344,12 +380,6 @@ class FactRun(LazyRun["Fact"]):
         some = slice(places.start, places.stop)
         columns = self.ticks[some], self.requests[some], self.values[some], self.totals[some]
         return FactRun(self.at, *columns, has_no_message=self.has_no_message)
-
-    def of_numbers(self, numbers: Collection[int]) -> list[Fact]:
-        """The facts of the frames with these numbers, in order."""
-        ticks = [fact_of(tick) for tick in self.ticks if tick[0] in numbers]
-        others = [fact for _, fact in self.others if fact.number in numbers]
-        return sorted([*ticks, *others], key=_number_of)
 
     def _item(self, index: int) -> Fact:
         return self._all()[index] if self.others else fact_of(self.ticks[index])

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcp_progress_monitor.protocol.frames import (
-    BatchFrames,
-    Channel,
-    Frame,
-    FrameRun,
-    Part,
-    messages_of,
-)
+from mcp_progress_monitor.protocol.frames import BatchRun, Channel, Frame, FrameRun, Part
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
 from mcp_progress_monitor.protocol.lenient_json import (
     NotJsonError,
@@ -135,11 +129,27 @@ class Framer:
             part = lines[start : start + RUN_LINES]
             count = _run_length(part) if is_complete else 0
             if count >= _LEAST_RUN:
-                yield self.run(part[:count], when, at)
+                first = self._numbers.take(count)
+                yield FrameRun(first, self._connection, when, at, part[:count])
+            elif is_complete and (found := _unpacked(part)) is not None:
+                count = found.count
+                yield from self._runs(found, when, at)
             else:
                 count = min(len(part), _FRAMES_AT_A_TIME)
                 yield from self._each(part[:count], when, at, is_complete=is_complete)
             start += count
+
+    def _runs(self, found: _Unpacked, when: float, at: float) -> Iterator[FrameRun]:
+        """Number lines with the elements of batches, in runs; a batch stays with its first."""
+        count = len(found.raws)
+        stamp = self._numbers.take(count), self._connection, when, at
+        run = BatchRun(*stamp, found.raws, found.parts, found.places)
+        begin = 0
+        while begin < count:
+            end = min(begin + RUN_LINES, count)
+            end -= end - 1 == found.places[-1]
+            yield run.part(begin, end)
+            begin = end
 
     def _each(
         self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool
@@ -150,15 +160,14 @@ class Framer:
             return
         held: list[Frame] = []
         for frames in self.received_in_slices(lines, when, at, is_complete=is_complete):
-            if held and (len(held) + len(frames) > RUN_LINES or not frames):
-                # A batch stays with its first elements, by which it is known as one.
-                end = len(held) - (_begins_batch(frames[0]) if frames else 0)
-                yield from _bounded(held[:end], is_complete=is_complete)
-                held = held[end:]
             held += frames
+            while len(held) >= _FRAMES_AT_A_TIME or (held and not frames):
+                yield held[:_FRAMES_AT_A_TIME]
+                held = held[_FRAMES_AT_A_TIME:]
             if not frames:
                 yield []
-        yield from _bounded(held, is_complete=is_complete)
+        if held:
+            yield held
 
     def received_in_slices(
         self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
@@ -234,27 +243,55 @@ class Framer:
         return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
 
 
-def _begins_batch(frame: Frame) -> bool:
-    """Whether it is the first element of a batch."""
-    return frame.part is not None and frame.part.index == 1
+class _Unpacked(NamedTuple):
+    """The first lines of some, `count`, with the elements of the batches among them.
+
+    `parts` has each one's place in its batch, `places` has where the batches' lines are.
+    """
+
+    count: int  # type: ignore[assignment]  # hides the tuple's method of that name
+    raws: list[bytes]
+    parts: list[Part | None]
+    places: list[int]
 
 
-def _bounded(frames: list[Frame], *, is_complete: bool) -> Iterator[list[Frame]]:
-    """Frames with one time: at once if they can be read so, else some at a time."""
-    if is_complete and _are_messages(frames):
-        yield BatchFrames(frames)
-        return
-    for begin in range(0, len(frames), _FRAMES_AT_A_TIME):
-        yield frames[begin : begin + _FRAMES_AT_A_TIME]
+def _unpacked(lines: Sequence[bytes]) -> _Unpacked | None:
+    """Split the batches among the first lines: as many as are objects, or batches of objects.
+
+    They are for one run, unless one batch is longer. None if they are not worth it.
+    """
+    raws: list[bytes] = []
+    parts: list[Part | None] = []
+    places: list[int] = []
+    count = 0
+    for raw in lines:
+        elements: Sequence[bytes] = ()
+        if not _fits_run(raw):
+            elements = array_parts(raw) or () if may_be_batch(raw) and len(raw) <= OVERSIZED else ()
+            if not elements or _run_length(elements) < len(elements):
+                break
+        if raws and len(raws) + len(elements) >= RUN_LINES:
+            break
+        if elements:
+            places.append(len(raws))
+        count += 1
+        raws.append(raw)
+        parts.append(None)
+        raws += elements
+        parts += _parts_of(len(elements))
+    is_enough = bool(places) and len(raws) - len(places) >= _LEAST_RUN
+    return _Unpacked(count, raws, parts, places) if is_enough else None
 
 
-def _are_messages(frames: list[Frame]) -> bool:
-    """Whether frames are many objects, and batches each followed by its first element at least."""
-    raws = [frame.raw for frame in messages_of(frames)]
-    if len(raws) < _LEAST_RUN or _run_length(raws) < len(raws):
-        return False
-    lines = [n for n, frame in enumerate(frames) if frame[6] is None and frame[5][:1] != b"{"]
-    return all(n + 1 < len(frames) and _begins_batch(frames[n + 1]) for n in lines)
+def _parts_of(count: int) -> Sequence[Part]:
+    return _parts_of_small(count) if count <= RUN_LINES else _all_parts(count)
+
+
+def _all_parts(count: int) -> list[Part]:
+    return [Part(index, count) for index in range(1, count + 1)]
+
+
+_parts_of_small = functools.lru_cache(32)(_all_parts)
 
 
 def _run_length(lines: Sequence[bytes]) -> int:

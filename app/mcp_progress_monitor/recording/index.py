@@ -25,6 +25,7 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
 )
 from mcp_progress_monitor.protocol.frames import (
+    BatchRun,
     Channel,
     FactRun,
     Frame,
@@ -32,7 +33,6 @@ from mcp_progress_monitor.protocol.frames import (
     FrameRun,
     Part,
     kind_of,
-    messages_of,
 )
 from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS
@@ -126,7 +126,8 @@ _TICK: Final = bytes([FrameKind.PROGRESS])
 _COLUMNS: Final = ("ats", "exchanges", "kinds", "methods", "offsets", "sizes", "sources", "tokens")
 _request_of = itemgetter(6)
 _at_of = itemgetter(4)
-_row_of = itemgetter(0)
+_row_of = _index_of = itemgetter(0)
+_count_of = itemgetter(1)
 
 
 class Segment:
@@ -406,11 +407,10 @@ class Columns:
         They are of the same connection, with consecutive numbers; of one chunk, or of several if a
         recording is read.
         """
-        if type(facts) is FactRun:
-            if type(frames) is not FrameRun:
-                return self._rows_of_batches(frames, facts)
-            if facts.others:
-                return self._rows_of_run(frames.first, facts)
+        if type(facts) is FactRun and isinstance(frames, FrameRun):
+            lines = frames.lines if isinstance(frames, BatchRun) else ()
+            if lines or facts.others:
+                return self._rows_of_run(frames.first, facts, lines)
         if len(frames) != len(facts) or not frames:
             return None
         first, last = frames[0], frames[-1]
@@ -436,15 +436,6 @@ class Columns:
             array("I", tokens),  # type: ignore[arg-type]
             _whole_numbers(requests),
         )
-
-    def _rows_of_batches(self, frames: Sequence[Frame], facts: FactRun) -> _Rows | None:
-        """The columns of the elements of batches, and of the lines of these between them."""
-        first = frames[0].number
-        if frames[-1].number - first != len(frames) - 1:
-            return None
-        messages = {frame.number for frame in messages_of(frames)}
-        lines = [n for n in range(len(frames)) if first + n not in messages]
-        return self._rows_of_run(first, facts, lines)
 
     def _rows_of_run(self, first: int, facts: FactRun, lines: Sequence[int] = ()) -> _Rows | None:
         """The columns of ticks with other messages, and batches' `lines`, among them."""
@@ -478,8 +469,8 @@ class Columns:
     def _enter_rows(self, segment: Segment, frames: Sequence[Frame], rows: _Rows) -> None:
         """Add rows except their sources: hundreds of thousands a second."""
         frame, count = frames[0], len(frames)
-        if type(frames) is not FrameRun:
-            self._note_parts(segment.end, frames)
+        if isinstance(frames, BatchRun):
+            self._note_parts(segment.end, frames.parts)
         self._note_runs(segment.end, frame, count)
         if frame.at == frames[-1].at:
             segment.ats += array("d", (frame.at,)) * count
@@ -543,12 +534,13 @@ class Columns:
         self._batches["index"].append(part.index)
         self._batches["of"].append(part.count)
 
-    def _note_parts(self, place: int, frames: Sequence[Frame]) -> None:
-        """Note which of the frames from `place` on are elements of batches."""
-        elements = [(n, part) for n, frame in enumerate(frames, place) if (part := frame[6])]
-        self._batches["at"].extend([n for n, _ in elements])
-        self._batches["index"].extend([part[0] for _, part in elements])
-        self._batches["of"].extend([part[1] for _, part in elements])
+    def _note_parts(self, place: int, parts: Sequence[Part | None]) -> None:
+        """Note which frames from `place` on are elements of batches: all that have a part."""
+        found = list(filter(None, parts))
+        places = [n for n, part in enumerate(parts, place) if part is not None]
+        self._batches["at"].extend(places)
+        self._batches["index"].extend(map(_index_of, found))
+        self._batches["of"].extend(map(_count_of, found))
 
     def _source(self, frame: Frame, *, is_escaped: bool = False) -> int:
         key = (frame.connection, frame.channel, frame.is_complete, is_escaped)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import anyio
 
 from mcp_progress_monitor import __version__
-from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
+from mcp_progress_monitor.protocol.frames import BatchRun, Channel, Frame, FrameRun
 from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path
 from mcp_progress_monitor.recording.format import NUMBER, escaped, header, prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.recording.settings import RecordingSettings
@@ -121,7 +121,11 @@ class Encoder:
         return count, batch.part
 
     def encode(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
-        return self._encode_chunk(frames, offset) or self._encode_each(frames, part, offset)
+        if isinstance(frames, BatchRun):
+            found = self._encode_batches(frames, offset)
+        else:
+            found = self._encode_chunk(frames, offset)
+        return found or self._encode_each([*frames], part, offset)
 
     def encode_oversized(
         self, frame: Frame, part: int, offset: int
@@ -139,18 +143,42 @@ class Encoder:
         raws = list(frames.raws) if type(frames) is FrameRun else _raws_of_chunk(frames)
         if raws is None:
             return None
-        first = frames[0]
         sizes = list(map(len, raws))
+        head, between = self._heads(frames[0])
+        self._next += len(raws)
+        return _joined(raws, sizes, map(len(between).__add__, sizes), offset, head, between)
+
+    def _encode_batches(self, run: BatchRun, offset: int) -> Encoded | None:
+        """Encode lines with whole batches in the same way; None for others, and for spaced ones."""
+        raws, parts, last = run.raws, run.parts, run.parts[-1]
+        if parts[0] is not None or (last is not None and last.index < last.count):
+            return None
+        ends: list[int] = []
+        for place in run.lines:
+            first = parts[place + 1]
+            end = place + 1 + (0 if first is None else first.count)
+            if raws[place] != b"[%b]" % b",".join(raws[place + 1 : end]):
+                return None
+            ends.append(end)
+        head, between = self._heads(run[0])
+        sizes = list(map(len, raws))
+        steps = list(map(_after_comma, sizes))
+        outer = [place for place, part in enumerate(parts) if part is None]
+        for place in outer:
+            steps[place] += len(between) - 1
+        for place, end in zip(run.lines, ends, strict=True):
+            steps[place] = 1
+            steps[end - 1] += len(between)
+        self._next += len(raws)
+        self._batches.pop(run.connection, None)
+        return _joined([raws[n] for n in outer], sizes, steps, offset, head, between)
+
+    def _heads(self, first: Frame) -> tuple[bytes, bytes]:
+        """What stands before the first line of a chunk, and between two of its lines."""
         stamp = self._prefix_of(first, is_escaped=False)
         head = self._head(first.number) + stamp
-        between = b"\n" + stamp
-        raws[0] = head + raws[0]
-        raws[-1] += b"\n"
-        steps = map(len(between).__add__, sizes)
-        offsets = list(itertools.accumulate(steps, initial=offset + len(head)))
-        offsets.pop()
-        self._next = first.number + len(raws)
-        return Encoded(between.join(raws), offsets, sizes)
+        self._next = first.number
+        return head, b"\n" + stamp
 
     def _encode_each(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
         pieces: list[bytes] = []
@@ -244,6 +272,22 @@ class Encoder:
             )
             self._stamp = stamp
         return self._prefix
+
+
+def _joined(
+    lines: list[bytes],
+    sizes: list[int],
+    steps: Iterable[int],
+    offset: int,
+    head: bytes,
+    between: bytes,
+) -> Encoded:
+    """Join lines; `steps` are from the beginning of each frame's bytes to that of the next."""
+    lines[0] = head + lines[0]
+    lines[-1] += b"\n"
+    offsets = list(itertools.accumulate(steps, initial=offset + len(head)))
+    offsets.pop()
+    return Encoded(between.join(lines), offsets, sizes)
 
 
 def _raws_of_chunk(frames: Sequence[Frame]) -> list[bytes] | None:

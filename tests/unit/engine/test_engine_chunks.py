@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import BatchFrames, FrameRun
+from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.recording.recorder import Recorder
@@ -86,7 +86,7 @@ class Session:
             self.take(frames)
 
     def take(self, frames: Sequence[Frame]) -> None:
-        if type(frames) in {FrameRun, BatchFrames}:
+        if isinstance(frames, FrameRun):
             self.runs += 1
             for part, facts in self.conversation.read_parts(frames):
                 self._keep(part, facts)

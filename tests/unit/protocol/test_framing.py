@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import (
-    BatchFrames,
+    BatchRun,
     Channel,
     Frame,
     FrameRun,
@@ -157,7 +157,7 @@ def test_batches_and_lines_beside_them_are_messages_of_one_slice() -> None:
     batch = as_bytes([progress("p", n) for n in range(10)])
     lines = [b"{}", batch, b"{}", batch]
     [frames] = _framer().in_slices(lines, 5.0, 6.0)
-    assert type(frames) is BatchFrames
+    assert type(frames) is BatchRun
     assert frames == _framer().received(lines, 5.0, 6.0)
 
 
@@ -166,8 +166,7 @@ def test_batches_and_lines_beside_them_are_messages_of_one_slice() -> None:
     [
         ([b"[{}]"] * 7, True),
         ([b"[{},1,{},{},{},{},{},{},{}]"], True),
-        ([b"[" + b"{}," * 9 + b"{}]", b"[INFO] started"], True),
-        ([b"[" + b"{}," * 9 + b"{}]", b"[]"], True),
+        ([b"[INFO] started", b"[" + b"{}," * 9 + b"{}]"], True),
         ([b"[" + b"{}," * 9 + b"{}]"], False),
         ([b"[" + b"{}," * 9 + b"{\n}]"], True),
     ],
@@ -175,6 +174,21 @@ def test_batches_and_lines_beside_them_are_messages_of_one_slice() -> None:
 def test_what_is_not_only_objects_is_read_one_by_one(lines: list[bytes], is_complete: bool) -> None:
     slices = list(_framer().in_slices(lines, 5.0, 6.0, is_complete=is_complete))
     assert {type(frames) for frames in slices} == {list}
+
+
+@pytest.mark.parametrize("odd", [b"[INFO] started", b"[]", b"[1]", b"", b" {}"])
+def test_what_is_no_object_ends_a_run_of_batches(odd: bytes) -> None:
+    batch = as_bytes([progress("p", n) for n in range(10)])
+    run, rest = _framer().in_slices([batch, b"{}", batch, odd, b"{}"], 5.0, 6.0)
+    assert type(run) is BatchRun
+    assert [frame.raw for frame in rest if frame.part is None] == [odd, b"{}"]
+    assert [*run, *rest] == _framer().received([batch, b"{}", batch, odd, b"{}"], 5.0, 6.0)
+
+
+def test_only_a_batch_that_is_longer_than_a_run_is_cut() -> None:
+    lines = [b"[" + b",".join([b"{}"] * n) + b"]" for n in (500, 9, 10, 700)]
+    runs = list(_framer().in_slices(lines, 5.0, 6.0))
+    assert [len(run) for run in runs] == [511, 11, 512, 189]
 
 
 def test_lines_without_a_batch_are_one_slice() -> None:

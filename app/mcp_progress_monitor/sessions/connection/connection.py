@@ -14,7 +14,7 @@ from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.eras import Era, era_of
-from mcp_progress_monitor.protocol.frames import BatchFrames, Channel, FrameRun
+from mcp_progress_monitor.protocol.frames import Channel, FrameRun
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.sessions.connection.outbox import Outbox
 from mcp_progress_monitor.sessions.transport.base import (
@@ -409,7 +409,7 @@ class Connection:
 
     async def _publish(self, frames: Sequence[Frame]) -> None:
         """Read frames into facts, publish both, then act on the facts."""
-        if type(frames) in {FrameRun, BatchFrames}:  # of which none is oversized
+        if isinstance(frames, FrameRun):  # of which none is oversized
             await self._publish_run(frames)
             return
         async with self._publishing:
@@ -422,10 +422,10 @@ class Connection:
                 self._sink(frames, facts)
         self.outbox.take(facts, frames)
 
-    async def _publish_run(self, run: Sequence[Frame]) -> None:
+    async def _publish_run(self, run: FrameRun) -> None:
         """Do so in turns that are no longer than other tasks can wait."""
         async with self._publishing:
-            rest = run
+            rest: Sequence[Frame] = run
             try:
                 for frames, facts in self._conversation.read_parts(run):
                     rest = rest[len(frames) :]
