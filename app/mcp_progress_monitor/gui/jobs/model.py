@@ -94,6 +94,7 @@ class JobsModel(QAbstractTableModel):
         self._young: set[JobId] = set()
         self._settling: list[JobId] = []
         self._parents: dict[JobId, JobId] = {}
+        self._listed: dict[JobId, JobId] | None = None
         self._sorting: tuple[Column, bool] | None = None
         self._badges: Mapping[JobId, Badge] | None = None
         self._settle = QTimer(self)
@@ -114,6 +115,7 @@ class JobsModel(QAbstractTableModel):
         self._order, self._rows, self._settling = [], {}, []
         for jobs in (self._outdated, self._resuming, self._young, self._snapshots, self._parents):
             jobs.clear()
+        self._listed = None
         self._append(source.ids())
         self.endResetModel()
         self._resort()
@@ -136,8 +138,8 @@ class JobsModel(QAbstractTableModel):
             self._append(added)
             self.endInsertRows()
         known = [job for job in changes.progressed if job in self._rows]
-        self._outdated.update(known)
-        for job in changes.moved.difference(added):  # these have their newest state
+        self._outdated.update(set(known).difference(added))  # these have their newest state
+        for job in changes.moved.difference(added):
             self._take_state(job)
         self._announce([self._rows[job] for job in known])
         if added or changes.removed or changes.moved:
@@ -231,9 +233,19 @@ class JobsModel(QAbstractTableModel):
 
     def parent_of(self, job: JobId) -> JobId | None:
         """The listed job on whose behalf a server asks this one; None if there is none."""
-        parent = self._parents.get(job)
-        # The parent job is older: a row is never below itself.
-        return parent if parent is not None and parent < job and parent in self._rows else None
+        return self._listed_parents().get(job)
+
+    def _listed_parents(self) -> Mapping[JobId, JobId]:
+        """The parents that are listed, by server request; found once for each batch."""
+        if self._listed is None:
+            rows = self._rows
+            # A parent job is older: a row is never below itself.
+            self._listed = {
+                job: parent
+                for job, parent in self._parents.items()
+                if parent < job and parent in rows
+            }
+        return self._listed
 
     def grouping_state(self, job: JobId) -> JobState | None:
         """The state that groups a row: that of the parent job for a server request.
@@ -259,7 +271,7 @@ class JobsModel(QAbstractTableModel):
     @property
     def job_count(self) -> int:
         """The number of jobs, without server requests."""
-        return len(self._order) - sum(self.parent_of(job) is not None for job in self._parents)
+        return len(self._order) - len(self._listed_parents())
 
     # Called by Qt
 
@@ -321,6 +333,7 @@ class JobsModel(QAbstractTableModel):
         for job in jobs:
             self._rows[job] = len(self._order)
             self._order.append(job)
+            self._listed = None  # it may be a parent
             self._young.add(job)
             self._take_state(job)
         if self._young and not self._settle.isActive():
@@ -333,6 +346,7 @@ class JobsModel(QAbstractTableModel):
         snapshot = self.snapshot(job)
         if snapshot is not None and snapshot.parent is not None:
             self._parents[job] = snapshot.parent
+            self._listed = None
         if snapshot is None or snapshot.state.is_over:
             self._resuming.discard(job)
             self._young.discard(job)
@@ -353,6 +367,7 @@ class JobsModel(QAbstractTableModel):
         for job in gone:
             self._snapshots.pop(job, None)
             self._parents.pop(job, None)
+        self._listed = None
         for jobs_of_a_kind in (self._outdated, self._resuming, self._young):
             jobs_of_a_kind.difference_update(gone)
         self._rows = {job: row for row, job in enumerate(self._order)}
@@ -398,13 +413,13 @@ class JobsModel(QAbstractTableModel):
 
     def _states_left_behind(self) -> Iterator[JobState]:
         """The states of open server requests whose job is over, and of those without one."""
-        are_over: dict[JobId | None, bool] = {None: True}
+        listed = self._listed_parents()
         for job in self._parents:
-            own, parent = self.settled_state(job), self.parent_of(job)
-            if parent not in are_over:
-                state = self.settled_state(parent) if parent is not None else None
-                are_over[parent] = state is not None and state.is_over
-            if own is not None and are_over[parent] and not (own.is_over and parent is not None):
+            own, parent = self.settled_state(job), listed.get(job)
+            if own is None or (own.is_over and parent is not None):
+                continue
+            of_parent = None if parent is None else self.settled_state(parent)
+            if parent is None or (of_parent is not None and of_parent.is_over):
                 yield own
 
     def _sorted(self) -> list[JobId]:
@@ -412,22 +427,14 @@ class JobsModel(QAbstractTableModel):
         if not self._parents:
             return order
         below: dict[JobId, list[JobId]] = {}
-        for job in sorted(self._parents):
-            below.setdefault(self._top_of(job), []).append(job)
-        parents = self._parents
-        tops = (job for job in order if job not in parents or self.parent_of(job) is None)
-        # A job without a listed parent is its own top.
-        return [
-            each
-            for top in tops
-            for each in (top, *(job for job in below.get(top, ()) if job != top))
-        ]
-
-    def _top_of(self, job: JobId) -> JobId:
-        """The top-level job of a row; itself without a listed parent."""
-        while (parent := self.parent_of(job)) is not None:
-            job = parent
-        return job
+        listed = self._listed_parents()
+        for job in sorted(listed):
+            top = listed[job]
+            while top in listed:
+                top = listed[top]
+            below.setdefault(top, []).append(job)
+        tops = (job for job in order if job not in listed)
+        return [each for top in tops for each in (top, *below.get(top, ()))]
 
     def _by_column(self) -> list[JobId]:
         by_start = sorted(self._order)
