@@ -11,7 +11,7 @@ from mcp_progress_monitor.protocol.messages import INITIALIZE
 from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, SESSION
 from mcp_progress_monitor.sessions.transport.http.errors import HttpAnswer
 from mcp_progress_monitor.sessions.transport.http.posts import is_message
-from mcp_progress_monitor.sessions.transport.http.receive_queue import EventStream, MessageBody
+from mcp_progress_monitor.sessions.transport.http.receive_queue import EventStream
 from mcp_progress_monitor.sessions.transport.http.record import BODY_KEPT
 from mcp_progress_monitor.tap_http import recorder
 from mcp_progress_monitor.tap_http.addresses import ENDPOINT
@@ -390,7 +390,8 @@ class TappedExchange:
         if self._message is not None and sink.is_whole and is_complete:
             sink.has_reply = is_message(body, answer)
         if sink.has_reply:
-            session.inbound.put(MessageBody(exchange.number, body, *session.inbound.stamp()))
+            inbound = session.inbound
+            inbound.put(inbound.body(exchange.number, body, inbound.stamp()))
             return
         session.record.body(exchange, body, sink.size)
         found = recorder.metadata_refusal(self._target, body, self._tap.addresses)

@@ -22,18 +22,15 @@ from mcp_progress_monitor.protocol.messages import (
 )
 from mcp_progress_monitor.sessions.connection.clocks import URL_S
 from mcp_progress_monitor.sessions.transport.http.client import HttpClient
-from mcp_progress_monitor.sessions.transport.http.receive_queue import (
-    QueueEnd,
-    ReceiveQueue,
-    UnansweredRequest,
-)
+from mcp_progress_monitor.sessions.transport.http.receive_queue import ReceiveQueue
 from mcp_progress_monitor.sessions.transport.http.record import ExchangeRecorder
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.framing import Framer
     from mcp_progress_monitor.sessions.transport.base import Loss, WireLine
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition
@@ -208,7 +205,15 @@ class HttpEndpoint:
 
     def lose(self, request: int, loss: Loss) -> None:
         """Report, after all earlier events, that a request gets no reply."""
-        self.inbound.put(UnansweredRequest(self.line, request, loss, *self.inbound.stamp()))
+        self.inbound.put(self._lost(request, loss, self.inbound.stamp()))
+
+    def _lost(
+        self, request: int, loss: Loss, stamp: tuple[float, float]
+    ) -> Iterator[Sequence[Frame]]:
+        if self.line.is_due(request):
+            fields = {"request": request, "outcome": loss.outcome, "text": loss.problem.as_text()}
+            yield [self.inbound.event("call_ended", stamp, **fields)]
+            self.line.lost(request, loss)
 
     # The connection
 
@@ -216,7 +221,7 @@ class HttpEndpoint:
         """End the connection, after all earlier events are published."""
         if self.failure is None:
             self.failure = error
-            self.inbound.put(QueueEnd())
+            self.inbound.put(None)
 
     def forget(self) -> None:
         """End the connection: the server has ended its session."""

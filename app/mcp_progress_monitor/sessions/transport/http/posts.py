@@ -20,7 +20,7 @@ from mcp_progress_monitor.sessions.transport.http.errors import (
     HttpRefusedError,
     UnreachableError,
 )
-from mcp_progress_monitor.sessions.transport.http.receive_queue import MOST_BYTES, MessageBody
+from mcp_progress_monitor.sessions.transport.http.receive_queue import MOST_BYTES
 from mcp_progress_monitor.sessions.transport.http.streams import (
     REFUSAL_S,
     Resumption,
@@ -179,7 +179,8 @@ class Post:
         if self._has_messages and await self._is_corrected(body, answer):
             self._has_messages = False
         if self._has_messages:
-            site.inbound.put(MessageBody(reply.exchange.number, body, *site.inbound.stamp()))
+            inbound = site.inbound
+            inbound.put(inbound.body(reply.exchange.number, body, inbound.stamp()))
         elif body:
             site.record.body(reply.exchange, body, max(reply.size, len(body)))
         if not is_whole and may_be_long:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.framing import Framer
     from mcp_progress_monitor.protocol.sse import SseEvent
-    from mcp_progress_monitor.sessions.transport.base import Loss, WireLine
 
 if TYPE_CHECKING:
     _Stamp = tuple[float, float]
@@ -45,13 +44,6 @@ _EVENT_BYTES: Final = 64 * 1024  # bytes of events, besides messages, that are d
 _monotonic_of: Final = operator.itemgetter(1)
 
 
-class QueueItem(Protocol):
-    """An item of the queue."""
-
-    def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """Its frames, in lists of one channel; each is published before the next is made."""
-
-
 class ReceiveQueue:
     """The queue between the reading tasks and the publishing one.
 
@@ -66,18 +58,17 @@ class ReceiveQueue:
         self.clock = clock
         self.teller = BodyNotes()
         self._latest: _Stamp = (0.0, 0.0)
-        self._line: deque[QueueItem] = deque()
+        self._line: deque[Iterator[Sequence[Frame]] | None] = deque()
+        """What makes frames when its turn comes; None is the end, which stays last."""
         self._waker = anyio.Event()
 
-    def put(self, item: QueueItem) -> None:
-        self._line.append(item)
+    def put(self, frames: Iterator[Sequence[Frame]] | None) -> None:
+        """Queue frames of one channel, made once those before are published; None ends it."""
+        self._line.append(frames)
         self._waker.set()
 
-    def put_back(self, item: QueueItem) -> None:
-        self._line.appendleft(item)
-
     def record_event(self, event: str, /, **fields: object) -> None:
-        self.put(_Event(event, fields, *self.stamp()))
+        self.put(self._event(event, self.stamp(), fields))
 
     def stamp(self) -> tuple[float, float]:
         """Wall and monotonic time."""
@@ -85,9 +76,14 @@ class ReceiveQueue:
 
     async def passed(self) -> None:
         """Wait until everything in the queue was framed and published."""
-        mark = _Mark()
-        self.put(mark)
-        await mark.reached.wait()
+        reached = anyio.Event()
+
+        def mark() -> Iterator[Sequence[Frame]]:
+            reached.set()
+            yield []
+
+        self.put(mark())
+        await reached.wait()
 
     def put_end_last(self) -> None:
         """Move the end behind items that were queued after it."""
@@ -98,12 +94,27 @@ class ReceiveQueue:
         while not self._line:
             self._waker = anyio.Event()
             await self._waker.wait()
-        return self._line.popleft().frames(self)
+        frames = self._line.popleft()
+        if frames is None:
+            self._line.appendleft(None)
+            raise anyio.EndOfStream
+        return frames
 
     def waiting(self) -> Iterator[Sequence[Frame]]:
         """The frames of all queued items, for those who need not wait for more."""
         while self._line:
-            yield from self._line.popleft().frames(self)
+            yield from self._line.popleft() or ()
+
+    def _event(
+        self, name: str, stamp: _Stamp, fields: dict[str, object]
+    ) -> Iterator[Sequence[Frame]]:
+        yield [self.event(name, stamp, **fields)]
+
+    def body(self, exchange: int, raw: bytes, stamp: _Stamp) -> Iterator[Sequence[Frame]]:
+        """The frames of a body that is one message, or one batch."""
+        told = self.teller.report_body(exchange)
+        yield [self.event("http_events", stamp, exchange=exchange, events=told)]
+        yield from self.received([raw], *stamp)
 
     def received(self, raws: Sequence[bytes], when: float, at: float) -> Iterator[Sequence[Frame]]:
         """Frame messages, a slice at a time; batches are split."""
@@ -120,72 +131,6 @@ class ReceiveQueue:
         latest = max(self._latest, self.framer.latest, key=_monotonic_of)
         self._latest = stamp if stamp[1] >= latest[1] else latest
         return self._latest
-
-
-class _Event(NamedTuple):
-    """An event."""
-
-    event: str
-    fields: dict[str, object]
-    when: float
-    at: float
-
-    def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        yield [inbound.event(self.event, (self.when, self.at), **self.fields)]
-
-
-class _Mark:
-    """A marker in the queue."""
-
-    def __init__(self) -> None:
-        self.reached = anyio.Event()
-
-    def frames(self, _inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        self.reached.set()
-        yield []
-
-
-class QueueEnd:
-    """The last item."""
-
-    def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """Stay last, whatever is queued later."""
-        inbound.put_back(self)
-        raise anyio.EndOfStream
-
-
-class MessageBody(NamedTuple):
-    """A body that is one message, or one batch."""
-
-    exchange: int
-    raw: bytes
-    when: float
-    at: float
-
-    def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        told = inbound.teller.report_body(self.exchange)
-        stamp = self.when, self.at
-        yield [inbound.event("http_events", stamp, exchange=self.exchange, events=told)]
-        yield from inbound.received([self.raw], self.when, self.at)
-
-
-class UnansweredRequest(NamedTuple):
-    """A request of ours that gets no reply: reported as an event, then to its caller."""
-
-    line: WireLine
-    request: int
-    loss: Loss
-    when: float
-    at: float
-
-    def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """The event, unless the request has ended already."""
-        if not self.line.is_due(self.request):
-            return
-        outcome, text = self.loss.outcome, self.loss.details.as_text()
-        fields = {"request": self.request, "outcome": outcome, "text": text}
-        yield [inbound.event("call_ended", (self.when, self.at), **fields)]
-        self.line.lost(self.request, self.loss)
 
 
 def leave(_event: SseEvent) -> None:
@@ -246,7 +191,7 @@ class EventStream:
         self._held_bytes += len(data)
         if len(self._held) == 1:
             self._stamp = self._inbound.stamp()
-            self._inbound.put(self)
+            self._inbound.put(self.frames())
         return self._held_bytes > _HELD_BYTES or self.too_large is not None
 
     def end(self) -> None:
@@ -254,7 +199,7 @@ class EventStream:
         self._has_ended = True
         if not self._held:
             self._stamp = self._inbound.stamp()
-            self._inbound.put(self)
+            self._inbound.put(self.frames())
 
     async def room(self) -> None:
         """Wait until the bytes are parsed; `SseTooLargeError` if no more is accepted."""
@@ -264,7 +209,7 @@ class EventStream:
         if self.too_large is not None:
             raise self.too_large
 
-    def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
+    def frames(self) -> Iterator[Sequence[Frame]]:
         data = b"".join(self._held)
         self._held.clear()
         self._held_bytes = 0

@@ -18,7 +18,6 @@ from mcp_progress_monitor.sessions.transport.http.errors import (
     UnreachableError,
 )
 from mcp_progress_monitor.sessions.transport.http.posts import Post
-from mcp_progress_monitor.sessions.transport.http.receive_queue import QueueEnd
 from mcp_progress_monitor.sessions.transport.http.streams import LegacySseStream, Listening
 
 if TYPE_CHECKING:
@@ -270,7 +269,7 @@ class HttpTransport:
         with anyio.move_on_after(_FAREWELL_S, shield=True):
             await self._end_session(site)
         await site.wire.close()
-        site.inbound.put(QueueEnd())
+        site.inbound.put(None)
 
     async def _end_session(self, site: HttpEndpoint) -> None:
         if site.session is None:

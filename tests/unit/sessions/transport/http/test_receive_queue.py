@@ -13,12 +13,7 @@ from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.http_events import BodyRebuilder
 from mcp_progress_monitor.protocol.sse import SseEvent, SseTooLargeError
-from mcp_progress_monitor.sessions.transport.http.receive_queue import (
-    EventStream,
-    MessageBody,
-    QueueEnd,
-    ReceiveQueue,
-)
+from mcp_progress_monitor.sessions.transport.http.receive_queue import EventStream, ReceiveQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +37,7 @@ def raws(lists: Iterable[list[Frame]]) -> list[bytes]:
 async def test_frames_are_numbered_when_they_are_taken() -> None:
     line = inbound()
     line.record_event("one")
-    line.put(MessageBody(1, b'{"a":1}', 5e9, 6e9))
+    line.put(line.body(1, b'{"a":1}', (5e9, 6e9)))
     line.record_event("two")
     lists = await taken(line, 3)
     assert [frames[0].number for frames in lists] == [1, 2, 3, 4]
@@ -55,12 +50,12 @@ async def test_time_does_not_go_back_from_frame_to_frame() -> None:
     line.record_event("http_request")
     stream = EventStream(line, 7)
     stream.add(b"data: 1\n\n")
-    line.put(MessageBody(1, b'{"a":1}', *line.stamp()))
+    line.put(line.body(1, b'{"a":1}', line.stamp()))
     sent = line.framer.sent(b"{}", 8e9, 9e9)
     frames = [frame for part in await taken(line, 3) for frame in part]
     assert len(frames) == 5
     assert {(frame.when, frame.at) for frame in frames} == {(sent.when, sent.at)}
-    line.put(MessageBody(2, b'{"a":1}', 8.5e9, 9.5e9))
+    line.put(line.body(2, b'{"a":1}', (8.5e9, 9.5e9)))
     assert {frame.at for part in await taken(line) for frame in part} == {9.5e9}
     line.record_event("http_ended")
     assert [frame.at for part in await taken(line) for frame in part] == [9.5e9]
@@ -225,7 +220,7 @@ async def test_passing_waits_until_all_before_was_taken() -> None:
 
 async def test_nothing_comes_after_the_end() -> None:
     line = inbound()
-    line.put(QueueEnd())
+    line.put(None)
     line.record_event("late")
     for _ in range(2):
         with pytest.raises(anyio.EndOfStream):
