@@ -403,10 +403,10 @@ class _Check:
     def leave(self) -> None:
         self._depth -= 1
 
-    def note(self, words: str) -> None:
+    def note(self, text: str) -> None:
         """Record what is not checked, once."""
         if len(self.unchecked) < _MOST_UNCHECKED:
-            self.unchecked[elide(words, _FINDING_LIMIT)] = None
+            self.unchecked[elide(text, _FINDING_LIMIT)] = None
 
     def has_match(self, pattern: Any, text: str) -> bool | None:
         """Whether a pattern of the server matches; None if that cannot be determined."""

@@ -71,11 +71,11 @@ async def test_a_call_that_is_about_to_run_out_is_extended_in_time_by_a_press(
         await until(lambda: "idle timeout in" in status_of_row(program))
         QTest.mouseClick(clocks.idle.ten, Qt.MouseButton.LeftButton)
         assert idle_limit_s(program) == 630
-        await until(lambda: clocks.idle.words.text().startswith("Idle timeout in 10 min"))
+        await until(lambda: clocks.idle.label.text().startswith("Idle timeout in 10 min"))
         await until(lambda: "idle timeout in" not in status_of_row(program))
         QTest.mouseClick(clocks.idle.off, Qt.MouseButton.LeftButton)
         assert idle_limit_s(program) is None
-        await until(lambda: clocks.idle.words.text() == "No idle timeout")
+        await until(lambda: clocks.idle.label.text() == "No idle timeout")
         program.engine.calls.set_limits(1, Limits(0.05))
         await until(lambda: state_of_job(program) is JobState.TIMED_OUT)
         await until(lambda: not clocks.isVisible())

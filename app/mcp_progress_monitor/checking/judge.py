@@ -396,7 +396,7 @@ def _request_of_changed_token(connection: JudgedConnection, fact: ProgressReceiv
 
 def _sentence(finding: Finding) -> Finding:
     """The finding as a full sentence: beside its event, that of an output schema is shorter."""
-    return finding._replace(rule=rules.OUTPUT) if finding.rule is rules.OUTPUT_WORDS else finding
+    return finding._replace(rule=rules.OUTPUT) if finding.rule is rules.OUTPUT_TEXT else finding
 
 
 def _is_simple(run: FactRun) -> bool:

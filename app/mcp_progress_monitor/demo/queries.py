@@ -198,8 +198,8 @@ def said(role: str, *content: JsonObject) -> JsonObject:
     return {"role": role, "content": content[0] if len(content) == 1 else list(content)}
 
 
-def text(words: str) -> JsonObject:
-    return {"type": "text", "text": words}
+def text(value: str) -> JsonObject:
+    return {"type": "text", "text": value}
 
 
 def picture() -> JsonObject:
@@ -320,8 +320,8 @@ def ask(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked]:
     return [Asked(query, _reply(given.get(query.key))) for query in queries]
 
 
-def answer(words: str, *asked: Asked) -> JsonObject:
-    return text_result(words, json.dumps([each.as_json() for each in asked], ensure_ascii=False))
+def answer(message: str, *asked: Asked) -> JsonObject:
+    return text_result(message, json.dumps([each.as_json() for each in asked], ensure_ascii=False))
 
 
 def _asked_now(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked] | JsonObject:

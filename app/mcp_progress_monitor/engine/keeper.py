@@ -325,11 +325,11 @@ class Keeper:
     def _report_undeleted(self, step: ChainStep) -> None:
         """Report that a completed job's chain is still on disk, and would be restored."""
         if step.is_complete and step.chain in self._owed and self._error is not None:
-            words = (
+            text = (
                 f"Its expired token is still on disk: {self._error.what}. The program will try "
                 "again to delete it"
             )
-            self._publish(self._tracker.chains.note_reason(step.job, words))
+            self._publish(self._tracker.chains.note_reason(step.job, text))
 
     def keep_error(self, error: ErrorDetails) -> None:
         """Keep an error of the disk until it is reported."""
@@ -527,8 +527,8 @@ class Restorer:
         is_elsewhere = saved is not None and saved.is_elsewhere
         (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(job)
         if saved is None:
-            words = "It was completed or forgotten in another program"
-            self._publish(chains.note_gone(job, words))
+            text = "It was completed or forgotten in another program"
+            self._publish(chains.note_gone(job, text))
         elif not saved.is_usable:
             self._publish(chains.note_gone(job, saved.reason))
         elif is_elsewhere:

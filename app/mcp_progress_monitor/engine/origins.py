@@ -184,9 +184,9 @@ def was_run(definition: ServerDefinition, origins: Iterable[Origin]) -> bool:
     if definition.deciding_folder is None:
         keys.add(definition.fingerprint)
     reached = definition.command if definition.transport == "stdio" else definition.url
-    words = json.dumps(reached, ensure_ascii=False)  # few of thousands of chains are read
+    text = json.dumps(reached, ensure_ascii=False)  # few of thousands of chains are read
     return any(
-        words in origin.server_key
+        text in origin.server_key
         and split_watched_key(origin.server_key) is None  # approved elsewhere, not here
         and _saved_key(origin) in keys
         for origin in origins

@@ -106,9 +106,9 @@ class RecordedOffers:
             self._items.pop(method, None)
             self._errors.pop(method, None)
         if fact.result is None:
-            words = (fact.error or {}).get("message")
+            text = (fact.error or {}).get("message")
             self._errors[method] = ErrorDetails(
-                f"The server refused {method}: {words}", self._connection
+                f"The server refused {method}: {text}", self._connection
             )
             return
         try:

@@ -214,16 +214,16 @@ class Requests:
             connection.outbox.send_cancel(exchange, "Cancelled by the caller")
             connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
             raise
-        words = ""
+        text = ""
         if end in {ExchangeEnd.IDLE_TIMEOUT, ExchangeEnd.TOTAL_TIMEOUT}:
-            words = await self._run_out(connection, exchange)
+            text = await self._run_out(connection, exchange)
         job = self._job_of(exchange)
         if job is not None:
             await self._settled(job)
             run = await self._runs.begin(connection, exchange, job)
             if run is not None:
                 return await self.complete_task(run, job, exchange.made_at)
-        outcome = self._outcome(exchange, words)
+        outcome = self._outcome(exchange, text)
         if exchange.request is not None:
             await self._check_output(connection, exchange.request, outcome)
         return outcome
@@ -241,10 +241,10 @@ class Requests:
         else:
             found = self._tracker.snapshot(job, self._now())
             tick_at = None if found is None else found.last_tick_at
-            words = task_timeout_report(run, reached, made_at, tick_at)
+            text = task_timeout_report(run, reached, made_at, tick_at)
             with anyio.CancelScope(shield=True):
-                await run.connection.record_event("timed_out", request=run.request, text=words)
-            run.give_up(words)
+                await run.connection.record_event("timed_out", request=run.request, text=text)
+            run.give_up(text)
         found = self._tracker.snapshot(job, self._now())
         outcome = task_outcome(job, found, run, self._now() - made_at)
         await self._check_output(run.connection, run.request, outcome)
@@ -377,11 +377,11 @@ class Requests:
         schema = None if tool is None else tool.raw.get("outputSchema")
         return schema if isinstance(schema, dict) else None
 
-    def _outcome(self, exchange: PendingRequest, words: str) -> Outcome:
+    def _outcome(self, exchange: PendingRequest, text: str) -> Outcome:
         """The outcome of an exchange: from its job, or else from how it ended."""
         job, reply = self._job_of(exchange), exchange.reply
         found = None if job is None else self._tracker.snapshot(job, self._now())
-        state, failure = _verdict(exchange, words)
+        state, failure = _verdict(exchange, text)
         resume_id = None
         if found is not None and found.state.is_over:
             state, failure = found.state, found.failure
@@ -395,18 +395,18 @@ class Requests:
         return None if exchange.request is None else self._tracker.job_of(exchange.request)
 
 
-def _verdict(exchange: PendingRequest, words: str) -> tuple[JobState, Failure | None]:
+def _verdict(exchange: PendingRequest, text: str) -> tuple[JobState, Failure | None]:
     if exchange.reply is not None:
         ending = endings.of_answer(exchange.reply)
         return ending.state, ending.failure
     if exchange.end is ExchangeEnd.LOST:
-        words = exchange.words or "The connection ended before the reply"
-        return JobState.LOST, Failure("local", words)
+        text = exchange.reason or "The connection ended before the reply"
+        return JobState.LOST, Failure("local", text)
     if exchange.end is ExchangeEnd.CANCELLED:
-        return JobState.CANCELLED, Failure("local", exchange.words or "Cancelled")
+        return JobState.CANCELLED, Failure("local", exchange.reason or "Cancelled")
     if exchange.end is ExchangeEnd.GIVEN_UP:
-        return JobState.FAILED, Failure("local", exchange.words)
-    return JobState.TIMED_OUT, Failure("local", words)
+        return JobState.FAILED, Failure("local", exchange.reason)
+    return JobState.TIMED_OUT, Failure("local", text)
 
 
 def task_outcome(job: JobId, found: JobSnapshot | None, run: TaskRun, duration_s: float) -> Outcome:
@@ -419,9 +419,9 @@ def task_outcome(job: JobId, found: JobSnapshot | None, run: TaskRun, duration_s
         state, failure = found.state, found.failure
     elif end is not None:
         state = _STATES.get(end.fate, JobState.LOST)
-        failure = Failure("local", end.words or "The connection ended before its task was finished")
+        failure = Failure("local", end.text or "The connection ended before its task was finished")
     if end is not None and end.fate is TaskFate.NO_RESULT and state is JobState.DONE:
-        state, failure = JobState.FAILED, Failure("server", end.words)
+        state, failure = JobState.FAILED, Failure("server", end.text)
     return Outcome(job, result, failure, state, duration_s, raw)
 
 

@@ -460,11 +460,11 @@ class Resumer:
         now = self._clock.monotonic()
         self._publish(self._tracker.chains.note_unsent(job, ending, began_when, now))
 
-    def _unchanged_outcome(self, job: JobId, words: str, last: Outcome | None) -> Outcome:
+    def _unchanged_outcome(self, job: JobId, text: str, last: Outcome | None) -> Outcome:
         """The outcome of an attempt that was not made: the job's current state, and the reason."""
         found = self._tracker.snapshot(job, self._clock.monotonic())
         state = JobState.FAILED if found is None else found.state
-        failure = Failure("local", words) if words else (found.failure if found else None)
+        failure = Failure("local", text) if text else (found.failure if found else None)
         resume_id = None if found is None else found.chain
         if last is not None:
             return last._replace(job=job, state=state, failure=failure, resume_id=resume_id)
@@ -509,15 +509,15 @@ class Resumer:
             note = self._tracker.chains.note_automatic
             self._publish(note(job, is_automatic=is_automatic))
 
-    def _busy(self, job: JobId, words: str) -> None:
+    def _busy(self, job: JobId, text: str) -> None:
         chain = self._tracker.chains.of(job)
-        if chain is not None and chain.busy != words:
-            self._publish(self._tracker.chains.note_busy(job, words))
+        if chain is not None and chain.busy != text:
+            self._publish(self._tracker.chains.note_busy(job, text))
 
-    def _stop(self, job: JobId, words: str) -> None:
+    def _stop(self, job: JobId, text: str) -> None:
         """Stop resuming automatically, and show why."""
         self._switch(job, None)
-        self._publish(self._tracker.chains.note_reason(job, words))
+        self._publish(self._tracker.chains.note_reason(job, text))
 
     def _end(self, run: _ResumeRun, job: JobId) -> None:
         run.over.set()

@@ -412,9 +412,9 @@ class TaskRuns:
         await self._keeper.finish([job])
         outcome = _UNREPORTED.get(end.fate)
         if outcome is not None:
-            request, words = run.request, end.words
+            request, text = run.request, end.text
             await run.connection.record_event(
-                "call_ended", request=request, outcome=outcome, text=words
+                "call_ended", request=request, outcome=outcome, text=text
             )
 
     # Endings

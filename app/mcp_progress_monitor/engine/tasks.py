@@ -240,11 +240,11 @@ class Tasks:
                 continue  # their own client learns the end
             self._end(job, "lost", "The task finished or was forgotten in another program")
 
-    def _end(self, job: JobId, outcome: str, words: str) -> None:
+    def _end(self, job: JobId, outcome: str, text: str) -> None:
         found = self._snapshot(job)
         if found is not None and not found.state.is_over:
             now, wall = self._clock.monotonic(), self._clock.wall()
-            told = CallEnded(0, found.connection, now, wall, found.request, outcome, words)
+            told = CallEnded(0, found.connection, now, wall, found.request, outcome, text)
             self._publish(self._tracker.apply([told], now))
 
     def _checked(self, job: JobId) -> Entry:

@@ -311,13 +311,13 @@ def _decoded(token: bytes) -> str:
         return text.strip('"')
 
 
-def _encoded(words: str, token: bytes) -> bytes:
+def _encoded(value: str, token: bytes) -> bytes:
     """The text as a JSON string, to replace `token`, from which it was decoded.
 
     A lone surrogate is legal in JSON only as an escape. If `token` is not UTF-8, its invalid bytes
     were decoded to lone surrogates, and are restored.
     """
-    text = json.dumps(words, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
     if not _is_utf8(token):
         halves = _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
         return halves.encode("utf-8", "surrogateescape")
@@ -359,10 +359,10 @@ class Redaction:
             return raw
         return self._counted(raw, _raw(raw))
 
-    def text(self, words: str) -> str:
+    def text(self, text: str) -> str:
         if self.with_secrets:
-            return words
-        return self._counted(words, _text(words))
+            return text
+        return self._counted(text, _text(text))
 
     def value(self, value: Any) -> Any:
         """Redact a JSON value; elided values become text."""
@@ -411,8 +411,8 @@ def _plain_text(text: str) -> str:
 
 
 def _members(raw: bytes, depth: int) -> bytes:
-    def text(words: str) -> str:
-        return _text(words, depth + 1)
+    def text(value: str) -> str:
+        return _text(value, depth + 1)
 
     return SecretRemover(raw, text).run()
 

@@ -38,10 +38,10 @@ Path: TypeAlias = tuple[str | int, ...]
 class Text:
     """Text that the message contains, ignoring case."""
 
-    words: str
+    text: str
 
     def __str__(self) -> str:
-        return quoted(self.words)
+        return quoted(self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def _passes(expression: Expression, finding: ReportedResult) -> bool:
     if isinstance(expression, Not):
         return not _passes(expression.part, finding)
     if isinstance(expression, Text):
-        return expression.words.casefold() in _searched(finding)
+        return expression.text.casefold() in _searched(finding)
     return _compares(expression, _VALUES[expression.field](finding))
 
 

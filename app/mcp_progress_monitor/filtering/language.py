@@ -366,8 +366,8 @@ def _unexpected(text: str, position: int, expected: Collection[str]) -> FilterEr
         return FilterError("Missing closing quote", position, len(text) - position)
     if found == "=" and text[position : position + 2] != "==":
         return FilterError("= is not a comparison operator", position, 1, "Write ==")
-    words = [words for one, other, words in _EXPECTED if one in expected and other in expected]
-    wanted = " or ".join(dict.fromkeys(words)) or "the end of the filter"
+    names = [name for one, other, name in _EXPECTED if one in expected and other in expected]
+    wanted = " or ".join(dict.fromkeys(names)) or "the end of the filter"
     hint = "Quote text that contains such characters" if found else ""
     if not found:
         return FilterError(f"Unexpected end of the filter: expected {wanted}", position)

@@ -193,7 +193,7 @@ class _Compiler:
         if isinstance(node, Comparison):
             return self._comparison(node)
         if isinstance(node, Text):
-            return TermPredicate([Word(node.words)])
+            return TermPredicate([Word(node.text)])
         if isinstance(node, Not):
             return NotPredicate(self.predicate(node.part))
         if isinstance(node, Or):
@@ -202,7 +202,7 @@ class _Compiler:
 
     def _both(self, node: And) -> RowPredicate:
         """All texts in one predicate, so that a message is read only once for them."""
-        words = [Word(part.words) for part in node.parts if isinstance(part, Text)]
+        words = [Word(part.text) for part in node.parts if isinstance(part, Text)]
         others = [self.predicate(part) for part in node.parts if not isinstance(part, Text)]
         return AllPredicate([TermPredicate(words), *others] if words else others)
 

@@ -588,22 +588,22 @@ INPUT_UNDECLARED: Final = NOTHING_REQUIRED._replace(
 RESULT_TYPE: Final = Rule(
     "RES-1", _ERROR, _PER_REQUEST, _ROUNDS, '"resultType" is {value}, which is not defined'
 )
-UNFINISHED: Final = Rule("RES-1", _WARNING, _PER_REQUEST, _ROUNDS, "{words}", "unfinished-result")
+UNFINISHED: Final = Rule("RES-1", _WARNING, _PER_REQUEST, _ROUNDS, "{text}", "unfinished-result")
 """A result of another type than complete: it does not end the work."""
 OUTPUT: Final = Rule(
     "OUT-1",
     _ERROR,
     (_C, _D, _E),
     _OUTPUT,
-    "The result violates the tool's output schema: {words}",
+    "The result violates the tool's output schema: {text}",
     "output-schema",
 )
 OUTPUT_UNCHECKED: Final = OUTPUT._replace(
     level=_NOTE,
-    text="The result was not fully validated against the tool's output schema: {words}",
+    text="The result was not fully validated against the tool's output schema: {text}",
     kind="output-unchecked",
 )
-OUTPUT_WORDS: Final = OUTPUT._replace(text="{words}")
+OUTPUT_TEXT: Final = OUTPUT._replace(text="{text}")
 """What breaks the schema alone, where it is said next to the event that tells it."""
 
 # Headers from parameters
@@ -617,7 +617,7 @@ HEADER_TYPE: Final = _header(
 )
 HEADER_TWICE: Final = _header('"x-mcp-header" uses {name} twice')
 
-HEADER_MARK: Final = _header("The tool {tool} cannot be called over HTTP: {words}")
+HEADER_MARK: Final = _header("The tool {tool} cannot be called over HTTP: {text}")
 HEADER_MISMATCH: Final = Rule(
     "HDR-1",
     _ERROR,
@@ -705,7 +705,7 @@ NOT_ENDED: Final = Rule(
     "The server did not end within {limit:duration} after its input was closed",
 )
 PROCESSES_LEFT: Final = NOT_ENDED._replace(text="The server ended, but left processes behind")
-SCHEMA: Final = Rule("SCHEMA-1", _ERROR, ALL, _SCHEMAS, "{name}: {words}")
+SCHEMA: Final = Rule("SCHEMA-1", _ERROR, ALL, _SCHEMAS, "{name}: {text}")
 NOT_EXPECTED: Final = Rule("EXPECT-1", _ERROR, ALL, _OPTIONS, "No message matches: {filter}")
 TOO_LONG: Final = Rule(
     "EXPECT-2",

@@ -123,8 +123,8 @@ class Actions(QObject):
         super().__init__(parent)
         self._appearance = appearance
         self._icons: dict[QAction, str] = {}
-        for name, words, icon, key, tip in _MADE:
-            action = self._made(words, icon, key, tip)
+        for name, text, icon, key, tip in _MADE:
+            action = self._made(text, icon, key, tip)
             action.setObjectName(f"window.{name}")
             action.setMenuRole(_ROLES.get(name, QAction.MenuRole.NoRole))
             setattr(self, name, action)
@@ -138,8 +138,8 @@ class Actions(QObject):
             action.setEnabled(False)
             action.setToolTip(plain_tip(why))
 
-    def _made(self, words: str, icon: str, key: str, tip: str) -> QAction:
-        action = QAction(words, self)
+    def _made(self, text: str, icon: str, key: str, tip: str) -> QAction:
+        action = QAction(text, self)
         shortcut = QKeySequence(key)
         action.setShortcut(shortcut)
         native = shortcut.toString(QKeySequence.SequenceFormat.NativeText)

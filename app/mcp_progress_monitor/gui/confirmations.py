@@ -142,9 +142,9 @@ class EndQuestion(QMessageBox):
             self._servers += (server,)
         found = list(self._jobs.values())
         _title, one, several, _button = _END_TEXTS[self.action]
-        words = several if len(self._servers) > 1 else one
+        text = several if len(self._servers) > 1 else one
         self.setText(
-            words.format(
+            text.format(
                 server=one_line("".join(self._servers[:1]), _LONGEST_NAME),
                 servers=number(len(self._servers)),
                 jobs=count(len(found), "running job"),
@@ -223,17 +223,17 @@ class ReissueQuestion(QMessageBox):
 
     def _warnings(self, jobs: Sequence[JobSnapshot]) -> list[str]:
         is_one, can_resume = len(jobs) == 1, sum(job.can_resume for job in jobs)
-        words = [
+        texts = [
             ("The server treats it as a new request: work may be done twice.")
             if is_one
             else ("The servers treat them as new requests: work may be done twice.")
         ]
         if can_resume and is_one:
-            words.append("Resume continues where this job stopped.")
+            texts.append("Resume continues where this job stopped.")
         elif can_resume:
             resumable = "Resume continues where {} of these jobs stopped."
-            words.append(resumable.format(number(can_resume)))
-        return words
+            texts.append(resumable.format(number(can_resume)))
+        return texts
 
     @Slot()
     def _on_accepted(self) -> None:
@@ -307,8 +307,8 @@ class RemoveQuestion(QMessageBox):
     def _offer_secrets(self) -> None:
         """Unchecked: a key that was shown only once may exist nowhere else."""
         number = count(len(self._secrets), "secret")
-        words = f"Also &delete its {number} from the system keyring"
-        box = QCheckBox(words, self)
+        text = f"Also &delete its {number} from the system keyring"
+        box = QCheckBox(text, self)
         names = [one_line(name, _LONGEST_SERVER_NAME) for name in self._secrets]
         more = len(names) - _NAMES_SHOWN
         shown = names[:_NAMES_SHOWN] + ([f"and {more} more"] if more > 0 else [])
@@ -460,7 +460,7 @@ class ConfirmationPage(QWidget):
         self._settings = settings
         column = in_column(heading("Ask before you", self), of=self, spacing=GAP)
         column.setContentsMargins(0, 0, GAP, 0)
-        self._boxes = {name: QCheckBox(words, self) for name, words in _QUESTIONS}
+        self._boxes = {name: QCheckBox(text, self) for name, text in _QUESTIONS}
         for box in self._boxes.values():
             box.setToolTip("Ask before this happens; “Don't ask again” turns it off")
             column.addWidget(box)

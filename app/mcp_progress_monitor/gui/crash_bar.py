@@ -44,8 +44,8 @@ class CrashBar(QFrame):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Crash reports")
         reported = count(len(found), "error report")
-        words = f"The program failed when it last ran. It saved {reported}, with secrets removed."
-        label = QLabel(words, self)
+        text = f"The program failed when it last ran. It saved {reported}, with secrets removed."
+        label = QLabel(text, self)
         label.setWordWrap(True)
         show = QPushButton("Sho&w report…", self)
         show.setToolTip("Show the newest report")
@@ -80,12 +80,12 @@ class CrashReportDialog(QDialog):
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setPlainText(_read(path))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
-        for words, why, act in (
+        for text, why, act in (
             ("&Copy", "Copy the whole report", self._on_copy),
             ("&Open folder", "Show the folder with the reports", self._on_folder),
             ("&Delete", "Delete this report", self._on_delete),
         ):
-            button = buttons.addButton(words, QDialogButtonBox.ButtonRole.ActionRole)
+            button = buttons.addButton(text, QDialogButtonBox.ButtonRole.ActionRole)
             button.setToolTip(plain_tip(why))
             button.setAutoDefault(False)
             button.clicked.connect(act)

@@ -56,12 +56,12 @@ class ExportDialog(QFileDialog):
         super().__init__(parent, title)
         self.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         self._choices: dict[str, tuple[ExportOptions, bool]] = {}
-        for words, request in forms:
+        for text, request in forms:
             ending = f"(*.{request.form.value})"
-            self._choices[f"{words} {ending}"] = (request, False)
-        for words, request in forms:
+            self._choices[f"{text} {ending}"] = (request, False)
+        for text, request in forms:
             ending = f"(*.{request.form.value})"
-            with_secrets = f"{words}, including secrets"
+            with_secrets = f"{text}, including secrets"
             self._choices[f"{with_secrets} {ending}"] = (request, True)
         self.setNameFilters(list(self._choices))
         self.filterSelected.connect(self._on_filter_selected)
@@ -70,8 +70,8 @@ class ExportDialog(QFileDialog):
         self.selectFile(f"{name}.{forms[0][1].form.value}")
 
     @Slot(str)
-    def _on_filter_selected(self, words: str) -> None:
-        choice = self._choices.get(words)
+    def _on_filter_selected(self, text: str) -> None:
+        choice = self._choices.get(text)
         if choice is not None:
             self.setDefaultSuffix(choice[0].form.value)
 
@@ -234,8 +234,8 @@ class ExportController(QObject):
             return f"Saved {where}, including secrets"
         return f"Saved {where}, without secrets"
 
-    def _say(self, words: str) -> None:
-        self._window.statusBar().showMessage(words, _MESSAGE_MS)
+    def _say(self, text: str) -> None:
+        self._window.statusBar().showMessage(text, _MESSAGE_MS)
 
 
 def _block(made: Iterator[bytes]) -> bytes | None:
@@ -263,9 +263,9 @@ def _with_ending(path: Path, form: ExportFormat) -> Path:
     return next(free for free in map(path.with_name, names) if not is_there(free))
 
 
-def _file_name(words: str) -> str:
+def _file_name(text: str) -> str:
     """A valid file name on every system, for a tool's arbitrary name."""
-    kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in words[:_NAME])
+    kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in text[:_NAME])
     return kept.strip("-.")
 
 
@@ -295,18 +295,18 @@ class StderrSaver(QObject):
     @Slot(str)
     def save(self, name: str) -> None:
         """Write what is shown now; an existing file is replaced atomically."""
-        words = self._window.stderr_pane.plain_text()
-        self._tasks.start(f"save {name}", self._save, Path(name), words)
+        read = self._window.stderr_pane.plain_text()
+        self._tasks.start(f"save {name}", self._save, Path(name), read)
 
-    async def _save(self, path: Path, words: Callable[[], str]) -> None:
+    async def _save(self, path: Path, read: Callable[[], str]) -> None:
         """Write in a thread, in the order of the requests; also while the program quits."""
         with anyio.CancelScope(shield=True):
             async with self._turn:
-                await anyio.to_thread.run_sync(_write, path, words)
+                await anyio.to_thread.run_sync(_write, path, read)
 
 
-def _write(path: Path, words: Callable[[], str]) -> None:
+def _write(path: Path, read: Callable[[], str]) -> None:
     from mcp_progress_monitor.exports.output_file import OutputFile
 
     with OutputFile(path) as file:
-        file.write(words().encode(errors="replace"))
+        file.write(read().encode(errors="replace"))

@@ -362,8 +362,8 @@ class MainWindow(QMainWindow):
         that was in front before is raised.
         """
         dock = self.docks["questions"]
-        words = "Questions"
-        dock.setWindowTitle(f"{words} ({number(count)})" if count else words)
+        text = "Questions"
+        dock.setWindowTitle(f"{text} ({number(count)})" if count else text)
         if is_new:
             self._open_quietly(dock)
         elif not count and not dock.isHidden():

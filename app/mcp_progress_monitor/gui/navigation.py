@@ -113,11 +113,11 @@ class Navigation(QObject):
         self._window.open_dock("stderr")
 
     @Slot(str)
-    def show_jobs_of(self, words: str) -> None:
+    def show_jobs_of(self, text: str) -> None:
         """List only the jobs that have these words: of a server, or of a tool."""
         self._window.show_job_list()
         self._window.job_filters.select(JobGroup.ALL)
-        self._window.filter_edit.setText(words)
+        self._window.filter_edit.setText(text)
 
     @Slot(str)
     def show_traffic_of(self, server: str) -> None:
@@ -145,14 +145,14 @@ class Navigation(QObject):
         self._window.traffic_pane.follow_frame(number)
 
     @Slot(object)
-    def _on_search_requested(self, words: str) -> None:
+    def _on_search_requested(self, text: str) -> None:
         self._window.open_dock("traffic")
-        self._window.traffic_pane.search_for(words)
+        self._window.traffic_pane.search_for(text)
 
     @Slot(str)
-    def _on_filter_requested(self, words: str) -> None:
+    def _on_filter_requested(self, text: str) -> None:
         self._window.open_dock("traffic")
-        self._window.traffic_pane.set_filter(TrafficFilter(text=words))
+        self._window.traffic_pane.set_filter(TrafficFilter(text=text))
 
     @Slot(object)
     def _on_follow_requested(self, job: JobId) -> None:

@@ -72,8 +72,8 @@ class PaneFocus(QObject):
     def go_to(self, name: str) -> None:
         self._enter(self._show(name))
 
-    def _made(self, name: str, words: str, key: str) -> QAction:
-        action = QAction(words, self._window)
+    def _made(self, name: str, text: str, key: str) -> QAction:
+        action = QAction(text, self._window)
         action.setObjectName(f"go.{kept_name(name)}")
         action.setShortcut(QKeySequence(key))
         action.setData(name)

@@ -81,7 +81,7 @@ class RecordingStatus(QStatusBar):
 
     def _mode(self) -> str:
         share = f"{self._replay.progress * 100:.0f} %"
-        words = {
+        texts = {
             Mode.FOLLOWING: "Following",
             Mode.READING: f"Reading, {share}",
             Mode.SEEKING: "Seeking",
@@ -89,7 +89,7 @@ class RecordingStatus(QStatusBar):
             Mode.PAUSED: "Paused",
             Mode.ENDED: "End of recording",
         }
-        return words[self._replay.mode]
+        return texts[self._replay.mode]
 
 
 def run_recording(options: RecordingOptions) -> int:

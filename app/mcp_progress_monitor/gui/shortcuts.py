@@ -317,10 +317,10 @@ FIXED: Final = {
 
 def _command(part: QAction | QAbstractButton) -> Command:
     name = part.objectName()
-    words = part.text()
-    if isinstance(part, QAbstractButton) and (not words or _is_short(part)):
-        words = part.accessibleName()
-    title = words.replace("&", "").removesuffix("…")
+    text = part.text()
+    if isinstance(part, QAbstractButton) and (not text or _is_short(part)):
+        text = part.accessibleName()
+    title = text.replace("&", "").removesuffix("…")
     return Command(part, name, SECTIONS[name.partition(".")[0]], title)
 
 

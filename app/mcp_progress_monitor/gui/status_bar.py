@@ -123,12 +123,12 @@ class StatusBar(QStatusBar):
         if self._timeline.dropped:
             gone = count_in_short(self._timeline.dropped)
             is_on_disk = self._timeline.is_closed and recorder is not None and recorder.is_recording
-            words = (
+            text = (
                 "the oldest {count} are only in the recording"
                 if is_on_disk
                 else "the oldest {count} were dropped"
             )
-            parts.append(words.format(count=gone))
+            parts.append(text.format(count=gone))
         if self._findings:
             parts.append(formatting.count(self._findings, "finding"))
         if self._dropped_jobs:
@@ -141,8 +141,8 @@ class StatusBar(QStatusBar):
         servers = self._counted.servers()
         states = [server.state for server in servers]
         connected, all_of_them = states.count(ServerState.CONNECTED), len(states)
-        words = "{count} of {all} connected" if all_of_them else "0 connected"
-        parts = [words.format(count=number(connected), all=number(all_of_them))]
+        text = "{count} of {all} connected" if all_of_them else "0 connected"
+        parts = [text.format(count=number(connected), all=number(all_of_them))]
         watched = sum(each.is_live for each in self._watched())
         for count, wording in (
             (watched, "{count} watched"),

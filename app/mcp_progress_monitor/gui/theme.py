@@ -394,7 +394,7 @@ class ThemeChoice(QObject):
         super().__init__(parent)
         self._preferences = preferences
         self._group = QActionGroup(self)
-        words = {
+        titles = {
             "system": "&System",
             "light": "&Light",
             "dark": "&Dark",
@@ -402,7 +402,7 @@ class ThemeChoice(QObject):
         }
         chosen = preferences.json_of(_KEY).get("scheme", "system")
         for name in _THEMES:
-            action = QAction(words[name], self)
+            action = QAction(titles[name], self)
             action.setCheckable(True)
             action.setData(name)
             action.setChecked(name == chosen)
@@ -460,9 +460,9 @@ def _deepen_selection(palette: QPalette) -> None:
     `palette` has the roles that are ours: the others go on following the desktop.
     """
     roles, used = QPalette.ColorRole, QGuiApplication.palette()
-    ground, words = used.color(roles.Highlight), used.color(roles.HighlightedText)
-    away = QColor(Qt.GlobalColor.black if words.lightnessF() > 0.5 else Qt.GlobalColor.white)
-    better = _readable(ground, words, away)
+    ground, text = used.color(roles.Highlight), used.color(roles.HighlightedText)
+    away = QColor(Qt.GlobalColor.black if text.lightnessF() > 0.5 else Qt.GlobalColor.white)
+    better = _readable(ground, text, away)
     if better != ground:
         palette.setColor(roles.Highlight, better)
         QGuiApplication.setPalette(palette)

@@ -126,8 +126,8 @@ class ToolBar(QToolBar):
             action = QAction(one_line(server.name, _NAME).replace("&", "&&"), menu)
             action.setData(server.name)
             action.setEnabled(not server.is_disabled and not server.is_up)
-            words = "Disabled" if server.is_disabled else "Already connected"
-            action.setToolTip(plain_tip("Connect the server" if action.isEnabled() else words))
+            text = "Disabled" if server.is_disabled else "Already connected"
+            action.setToolTip(plain_tip("Connect the server" if action.isEnabled() else text))
             action.triggered.connect(self._on_server_triggered)
             menu.addAction(action)
         left_out = len(self._servers) - _OFFERED
@@ -155,15 +155,15 @@ class ToolBar(QToolBar):
         self.addWidget(search)
 
     def _make_button(
-        self, button: QToolButton, words: str, tip: str, choices: Iterable[QAction]
+        self, button: QToolButton, text: str, tip: str, choices: Iterable[QAction]
     ) -> QToolButton:
         menu = QMenu(button)
         menu.setToolTipsVisible(True)
         menu.addActions(list(choices))
-        button.setText(words)
+        button.setText(text)
         button.setMenu(menu)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        button.setAccessibleName(words)
+        button.setAccessibleName(text)
         button.setToolTip(plain_tip(tip))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button

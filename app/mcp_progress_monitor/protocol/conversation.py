@@ -383,14 +383,14 @@ def _active_alike(ledger: Ledger, token: Any) -> _ActiveToken | None:
 
 class _Likeness(NamedTuple):
     value: Any
-    words: str
+    json_type: str
 
 
 def _no_such_request(ledger: Ledger, identity: str | int | float) -> Finding:
     """State that a reply's id is unknown, and whether it is known with another JSON type."""
     for candidate in _alike(identity):
         if ledger.open_number(candidate.value) is not None:
-            arguments = (shown(identity), shown(candidate.value), candidate.words)
+            arguments = (shown(identity), shown(candidate.value), candidate.json_type)
             return Finding(rules.REPLY_TO_ALIKE, arguments)
     return Finding(rules.REPLY_TO_NOTHING, (shown(identity),))
 
@@ -611,8 +611,8 @@ def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
     if name == "call_ended":
         outcome = str(fields.get("outcome") or "")
         return [CallEnded(number, connection, at, when, request, outcome, text)]
-    words, grace_s = _text(fields, "reason"), _span(fields.get("grace_s"))
-    return [CancelRequested(number, connection, at, when, request, words, grace_s)]
+    reason, grace_s = _text(fields, "reason"), _span(fields.get("grace_s"))
+    return [CancelRequested(number, connection, at, when, request, reason, grace_s)]
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:

@@ -98,12 +98,12 @@ def read_task(value: Any, *, flat: bool) -> TaskView | None:
     )
 
 
-def parsed_moment(words: str | None) -> float | None:
+def parsed_moment(text: str | None) -> float | None:
     """The wall time of an ISO 8601 time stamp, in seconds; None if invalid."""
-    if words is None:
+    if text is None:
         return None
     try:
-        moment = datetime.datetime.fromisoformat(words)
+        moment = datetime.datetime.fromisoformat(text)
         return moment.timestamp() if moment.tzinfo is not None else None
     except (ValueError, OverflowError, OSError):
         return None
@@ -117,17 +117,17 @@ def _status(task: dict[str, Any], notes: list[Finding]) -> str:
 
 
 def _text(task: dict[str, Any], name: str, notes: list[Finding]) -> str | None:
-    words = task.get(name)
-    if words is not None and not isinstance(words, str):
+    text = task.get(name)
+    if text is not None and not isinstance(text, str):
         notes.append(_wrong(task, name, rules.TASK_TEXT_TYPE))
-    return words[:_TASK_MESSAGE_LIMIT] if isinstance(words, str) else None
+    return text[:_TASK_MESSAGE_LIMIT] if isinstance(text, str) else None
 
 
 def _moment(task: dict[str, Any], name: str, notes: list[Finding]) -> str | None:
-    words = task.get(name)
-    if not isinstance(words, str) or parsed_moment(words) is None:
+    text = task.get(name)
+    if not isinstance(text, str) or parsed_moment(text) is None:
         notes.append(_wrong(task, name, rules.TASK_TIME_TYPE))
-    return words[:_SHOWN] if isinstance(words, str) else None
+    return text[:_SHOWN] if isinstance(text, str) else None
 
 
 def _milliseconds(

@@ -139,8 +139,8 @@ class _OfferedItem:
         self.raw = received | self.undecoded
         self._label = label
         self._errors = errors
-        for key, words in self.undecoded.items():
-            self.note(f'"{key}" is {words}')
+        for key, text in self.undecoded.items():
+            self.note(f'"{key}" is {text}')
 
     def text(self, key: str) -> str | None:
         value = self.members.get(key)

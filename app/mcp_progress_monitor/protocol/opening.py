@@ -122,10 +122,10 @@ class ConnectionOpening:
             self._is_due = False
         return self._after_initialize(reply, discovered)
 
-    def after_refusal(self, words: str) -> Step:
+    def after_refusal(self, text: str) -> Step:
         """What to do after `server/discover` was refused other than by a message."""
         self._is_due = False
-        return self._fall_back(f"server/discover was refused: {words}")
+        return self._fall_back(f"server/discover was refused: {text}")
 
     def after_wait(self, discovered: RequestAnswered | None) -> Step:
         self._is_due = discovered is None
@@ -314,8 +314,8 @@ def _refused(method: str, reply: RequestAnswered | None, hint: str) -> ErrorDeta
     if reply is None:
         return ErrorDetails(f"The server did not answer {method}.", hint=hint)
     error = reply.error or {}
-    words = error.get("message")
-    said = words if isinstance(words, str) and words else "; ".join(texts(reply.findings))
+    text = error.get("message")
+    said = text if isinstance(text, str) and text else "; ".join(texts(reply.findings))
     code = f" ({shown(error['code'])})" if "code" in error else ""
     return ErrorDetails(
         f"The server refused {method}{code}: {said or 'no reason given'}", hint=hint

@@ -135,10 +135,10 @@ def holds_login(value: str) -> bool:
     return "://" in value and replaced_in_urls(value, _hidden) != value
 
 
-def replaced_in_urls(words: str, substitute: Substitute) -> str:
+def replaced_in_urls(text: str, substitute: Substitute) -> str:
     """A text with replacements for the passwords and secret parameters of the URLs in it."""
-    if "://" not in words:
-        return words
+    if "://" not in text:
+        return text
 
     def of_user(found: re.Match[str]) -> str:
         name, colon, password = found[2].partition(":")
@@ -152,7 +152,7 @@ def replaced_in_urls(words: str, substitute: Substitute) -> str:
         value = substitute(name, found[3]) if is_secret_setting(name) else found[3]
         return f"{found[1]}{found[2]}={value}"
 
-    return _URL_PARAMETER.sub(of_parameter, _URL_USER.sub(of_user, words))
+    return _URL_PARAMETER.sub(of_parameter, _URL_USER.sub(of_user, text))
 
 
 def replaced_in_header(name: str, value: str, substitute: Substitute) -> str:

@@ -121,7 +121,7 @@ class Notes:
             str(path),
             "New marks and notes are kept in memory until the program exits, and the file is "
             "left unchanged. Move it away or repair it, then open the recording again",
-            _words_of(error),
+            _text_of(error),
         )
 
     def _save(self) -> None:
@@ -137,11 +137,11 @@ class Notes:
                 str(self._path),
                 "They are kept in memory until the program exits, and saving is retried with the "
                 "next change. Free some disk space, or make the folder writable",
-                _words_of(error),
+                _text_of(error),
             )
 
 
-def _words_of(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 

@@ -484,10 +484,10 @@ class Cutter:
                 _quoted(line),
             )
 
-    def _go_to(self, words: bytes, offset: int) -> None:
-        is_number = len(words) <= _DIGITS and words.isdigit()
-        if not (is_number and self._numbers.go_to(int(words))):
-            self._faults.note(WRONG_NUMBER, self._place(offset), detail=_quoted(words))
+    def _go_to(self, typed: bytes, offset: int) -> None:
+        is_number = len(typed) <= _DIGITS and typed.isdigit()
+        if not (is_number and self._numbers.go_to(int(typed))):
+            self._faults.note(WRONG_NUMBER, self._place(offset), detail=_quoted(typed))
 
     def _begin_again(self, line: bytes, offset: int) -> None:
         """Another recording follows in the same file, for example after `cat`."""

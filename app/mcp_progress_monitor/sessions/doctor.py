@@ -366,9 +366,9 @@ def _of_failure(note: HttpNote) -> str:
     return "The error is on the server or its proxy: check their logs."
 
 
-def _unreached(words: str) -> Iterator[Cause]:
+def _unreached(text: str) -> Iterator[Cause]:
     for rule in _UNREACHED:
-        found = next((line for line in words.splitlines() if rule.pattern.search(line)), None)
+        found = next((line for line in text.splitlines() if rule.pattern.search(line)), None)
         if found is not None:
             yield Cause(f"{rule.text}: {quoted(found)}", rule.hint)
             return

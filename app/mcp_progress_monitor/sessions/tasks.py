@@ -225,7 +225,7 @@ class TaskEnd(NamedTuple):
     """The end of following a task.
 
     `status` is the last reported one. `result` and `error` are the outcome of the work, `raw` the
-    exact reply that holds it, empty if there is none; `at` is when it arrived. `words` describe the
+    exact reply that holds it, empty if there is none; `at` is when it arrived. `text` describes the
     error, if any.
     """
 
@@ -235,7 +235,7 @@ class TaskEnd(NamedTuple):
     result: JsonObject | None = None
     error: JsonObject | None = None
     raw: bytes = b""
-    words: str = ""
+    text: str = ""
 
 
 SHORTEST_S: Final = 0.1
@@ -342,7 +342,7 @@ _PAUSES_S: Final = (0.5, 2.0)  # seconds before answers that a server did not ac
 class Refuse(Protocol):
     """Ends the job with a message: the input that its task requires is not given."""
 
-    async def __call__(self, words: str, *, is_wanted: bool) -> None:
+    async def __call__(self, text: str, *, is_wanted: bool) -> None:
         """`is_wanted`: the user refused."""
 
 
@@ -392,7 +392,7 @@ class TaskInput:
             with asking.scope:
                 answers = await self._ask(requests, frame)
         except InputRequiredError as error:
-            await self._refuse(error.words, is_wanted=error.is_wanted)
+            await self._refuse(error.text, is_wanted=error.is_wanted)
         finally:
             self._asking.remove(asking)
         if answers is not None:
@@ -521,20 +521,20 @@ class TaskRun:
         if self._group is not None:
             self._post_cancel(self._group)
 
-    def give_up(self, words: str) -> None:
+    def give_up(self, text: str) -> None:
         """Stop waiting for the task: cancel it, and watch the outcome for a while.
 
         The caller sets the job's state.
         """
         if self.is_left:
             return
-        self._text = self._text or words
+        self._text = self._text or text
         self.cancel()
         self._scope.deadline = min(self._scope.deadline, anyio.current_time() + _AFTERMATH_S)
 
-    def stop(self, words: str) -> None:
+    def stop(self, text: str) -> None:
         """Stop polling the task: its job has ended, and the server is silent."""
-        self._text = self._text or words
+        self._text = self._text or text
         self._scope.cancel()
 
     # The loop
@@ -628,7 +628,7 @@ class TaskRun:
 
     async def _fetch(self, tasks: TaskGroup) -> None:
         """Fetch the result of an ended task, once (2025-11-25 "Result Retrieval")."""
-        words = ""
+        text = ""
         for _ in range(_TRIES):
             exchange = await self._result.had(tasks)
             reply = exchange.reply
@@ -637,7 +637,7 @@ class TaskRun:
                 at, raw = reply.at, exchange.raw
                 self._end(TaskFate.ENDED, reply.result, reply.error, raw, at=at)
                 return
-            words = why_not(reply)
+            text = why_not(reply)
             if code_of(reply) in {INVALID_PARAMS, METHOD_NOT_FOUND}:
                 break
             self._result.forget()
@@ -645,7 +645,7 @@ class TaskRun:
             await anyio.sleep(self._pace.pause_s)
         self._end(
             TaskFate.NO_RESULT,
-            words=f"The task has finished, but its result is not available: {words}",
+            text=f"The task has finished, but its result is not available: {text}",
         )
 
     async def _end_with(self, exchange: PendingRequest) -> None:
@@ -665,19 +665,19 @@ class TaskRun:
         """A poll failed: wait longer for the next one, unless further ones are pointless."""
         code = code_of(reply)
         if code == INVALID_PARAMS:
-            self._end(TaskFate.UNKNOWN, words=self._text_of_unknown(reply))
+            self._end(TaskFate.UNKNOWN, text=self._text_of_unknown(reply))
         elif code == METHOD_NOT_FOUND:
             self._do_without_get()
         elif self._is_expired:
-            words = f"{self._text_of_expiry()}, and the server does not report its status"
-            self._end(TaskFate.UNKNOWN, words=f"{words}: {why_not(reply)}")
+            text = f"{self._text_of_expiry()}, and the server does not report its status"
+            self._end(TaskFate.UNKNOWN, text=f"{text}: {why_not(reply)}")
         else:
             self._pace.note_failure()
 
     def _do_without_get(self) -> None:
         if self.offer.way is TaskWay.EXTENSION or self._group is None:
-            words = "The server created a task, but does not support tasks/get"
-            self._end(TaskFate.UNKNOWN, words=words)
+            text = "The server created a task, but does not support tasks/get"
+            self._end(TaskFate.UNKNOWN, text=text)
             return
         self._has_no_get = True
         self._result.open(self._group)
@@ -705,10 +705,10 @@ class TaskRun:
         raw: bytes = b"",
         *,
         at: float | None = None,
-        words: str = "",
+        text: str = "",
     ) -> None:
         when = self.connection.now() if at is None else at
-        self._finish(TaskEnd(fate, self.view.status, when, result, error, raw, words))
+        self._finish(TaskEnd(fate, self.view.status, when, result, error, raw, text))
 
     def _finish(self, end: TaskEnd) -> None:
         """End, unless it has already ended, and wake the waiting tasks."""
@@ -722,7 +722,7 @@ class TaskRun:
             self.view = self._newest_view
             return TaskEnd(TaskFate.ENDED, self.view.status, self.connection.now())
         fate = TaskFate.GIVEN_UP if self._text else TaskFate.DISCONNECTED
-        return TaskEnd(fate, self.view.status, self.connection.now(), words=self._text)
+        return TaskEnd(fate, self.view.status, self.connection.now(), text=self._text)
 
     # Called from outside
 
@@ -756,15 +756,15 @@ class TaskRun:
             self._wants_cancel = False
             self._wake.set()
 
-    async def _refuse_input(self, words: str, *, is_wanted: bool) -> None:
+    async def _refuse_input(self, text: str, *, is_wanted: bool) -> None:
         """The task's input is not given: end the job with the message, and cancel the task."""
         if not self.connection.is_open:
             return
         outcome = "cancelled" if is_wanted else "failed"
         await self.connection.record_event(
-            "call_ended", request=self.request, outcome=outcome, text=words
+            "call_ended", request=self.request, outcome=outcome, text=text
         )
-        self._text = words
+        self._text = text
         if self.offer.has_cancel:
             await self._wire.ask(CANCEL_TASK)
-        self._end(TaskFate.GIVEN_UP, words=words)
+        self._end(TaskFate.GIVEN_UP, text=text)

@@ -89,8 +89,8 @@ class Question(NamedTuple):
     ended: str = ""
 
 
-def refusal(kind: Kind, words: str = "") -> Answer:
-    """The refusal for questions of this kind; `words` give the reason if the kind allows it."""
+def refusal(kind: Kind, text: str = "") -> Answer:
+    """The refusal for questions of this kind; `text` gives the reason if the kind allows it."""
     if kind in {"form", "url"}:
         return Decline()
-    return Refused(words) if words else Refused()
+    return Refused(text) if text else Refused()

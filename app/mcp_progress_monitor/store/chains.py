@@ -83,7 +83,7 @@ class SavedChain(NamedTuple):
     """A chain as it lies on disk. A tuple: ten thousand are made at once, in half the time.
 
     `token` is the newest one, opaque. `is_usable` is False after a refusal: it is not offered
-    again. `reason` says, in words, why it stopped; empty when the server only handed out a token.
+    again. `reason` says why it stopped; empty when the server only handed out a token.
     `is_elsewhere` is True while another running program has an attempt of it in flight.
     """
 

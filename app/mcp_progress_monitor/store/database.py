@@ -97,10 +97,10 @@ def error_of(
     error: sqlite3.Error | UnicodeDecodeError | OSError, what: str, path: Path
 ) -> ErrorDetails:
     """Say why `what` ("The saved resume tokens"), kept in `path`, cannot be read or written."""
-    words = _words_of(error)
-    if words in _MAYBE_FULL and _is_full(path):
-        words = _FULL
-    return ErrorDetails(f"{what} cannot be used: {words.why}", str(path), words.hint, str(error))
+    found = _text_of(error)
+    if found in _MAYBE_FULL and _is_full(path):
+        found = _FULL
+    return ErrorDetails(f"{what} cannot be used: {found.why}", str(path), found.hint, str(error))
 
 
 def is_damage(error: BaseException) -> bool:
@@ -117,7 +117,7 @@ def damage(what: str) -> sqlite3.DatabaseError:
     return error
 
 
-def _words_of(error: sqlite3.Error | UnicodeDecodeError | OSError) -> _ErrorText:
+def _text_of(error: sqlite3.Error | UnicodeDecodeError | OSError) -> _ErrorText:
     if isinstance(error, UnicodeDecodeError):
         return _BY_SQLITE_CODE[sqlite3.SQLITE_CORRUPT]
     if isinstance(error, TimeoutError):

@@ -37,8 +37,8 @@ class KnownWatched(NamedTuple):
 
 def identity_of(origin: Origin, began: float, task: str = "") -> str:
     """What a job of another client is, whoever watches it: a server's request of that moment."""
-    words = json.dumps([origin.server_key, origin.method, began, task])
-    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+    text = json.dumps([origin.server_key, origin.method, began, task])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def find(connection: sqlite3.Connection, identity: str) -> KnownWatched:

@@ -171,7 +171,7 @@ class Chain:
         self.begun_by: str | None = None
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The note about the chain, in one or two sentences."""
         if self.settling is not None:
             return "Saving the resume token" if self.settling.verdict.token else ""

@@ -302,11 +302,11 @@ class Chains:
             self._conclude(found, found.chain.settling, delta)
         return delta.freeze()
 
-    def note_busy(self, job: JobId, words: str) -> ChangeSet:
+    def note_busy(self, job: JobId, text: str) -> ChangeSet:
         """Set what is being done before the next attempt; empty if that was given up."""
 
         def change(chain: Chain) -> None:
-            chain.busy = words
+            chain.busy = text
 
         return self._change(job, change)
 
@@ -338,11 +338,11 @@ class Chains:
 
         return self._change(job, change)
 
-    def note_reason(self, job: JobId, words: str) -> ChangeSet:
+    def note_reason(self, job: JobId, text: str) -> ChangeSet:
         """Set why the job is not being resumed at the moment."""
 
         def change(chain: Chain) -> None:
-            chain.note = words
+            chain.note = text
 
         return self._change(job, change)
 
@@ -393,7 +393,7 @@ class Chains:
         self._settle(found, Settling(verdict, at, attempt), delta)
         return delta.freeze()
 
-    def note_gone(self, job: JobId, words: str, *, is_done: bool = False) -> ChangeSet:
+    def note_gone(self, job: JobId, text: str, *, is_done: bool = False) -> ChangeSet:
         """Another program has completed or forgotten the chain: nothing is left to resume.
 
         With `is_done`, it completed the work.
@@ -404,10 +404,10 @@ class Chains:
             return delta.freeze()
         self._release(found)
         found.chain.expire()
-        found.chain.id, found.chain.note, found.chain.busy = None, words, ""
+        found.chain.id, found.chain.note, found.chain.busy = None, text, ""
         at = found.ended_at or 0.0
         self._rows.wake(found)
-        failure = None if is_done else Failure("local", words)
+        failure = None if is_done else Failure("local", text)
         found.end(JobEnding(JobState.DONE if is_done else JobState.FAILED, failure), at)
         delta.move(found)
         self.leave(self._rows.end(found), delta)
@@ -457,5 +457,5 @@ def _detail(verdict: AttemptOutcome) -> str:
     failure = verdict.ending.failure
     if failure is None:
         return ""
-    words = formatting.elide(failure.message, TEXT_LIMIT)
-    return f"The server refused the token: {words}" if verdict.outcome == chain.REFUSED else words
+    text = formatting.elide(failure.message, TEXT_LIMIT)
+    return f"The server refused the token: {text}" if verdict.outcome == chain.REFUSED else text

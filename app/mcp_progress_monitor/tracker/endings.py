@@ -56,13 +56,13 @@ def of_answer(answer: RequestAnswered) -> JobEnding:
         return _failed(Failure("server", _text_of_tool(result)))
     kind = result.get("resultType", "complete")
     if kind != "complete":
-        words = (
+        text = (
             "The server did not finish: its result has the type "
             f"{formatting.one_line(str(kind), 60)!r}, which requires a further step. The whole "
             "result is kept with the job."
         )
         return JobEnding(
-            JobState.FAILED, Failure("local", words), Finding(rules.UNFINISHED, (words,))
+            JobState.FAILED, Failure("local", text), Finding(rules.UNFINISHED, (text,))
         )
     return JobEnding(JobState.DONE)
 
@@ -77,9 +77,9 @@ def failure_of_error(sender: Side, error: JsonObject) -> Failure:
     """A JSON-RPC error in its sender's words, with its code if that is an integer."""
     message, code = error.get("message"), error.get("code")
     is_code = isinstance(code, int) and not isinstance(code, bool)
-    words = message if isinstance(message, str) and message else "Error without a message"
+    text = message if isinstance(message, str) and message else "Error without a message"
     where = "server" if sender is Side.SERVER else "local"
-    shown = formatting.elide(words, TEXT_LIMIT)
+    shown = formatting.elide(text, TEXT_LIMIT)
     return Failure(where, shown, code if is_code else None, error.get("data"))
 
 
@@ -87,14 +87,14 @@ def _text_of_tool(result: JsonObject) -> str:
     """The text blocks of a tool's error result; a default if there are none."""
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
-    words = "\n".join(block for block in map(_text_of_block, blocks) if block)
-    return formatting.elide(words, TEXT_LIMIT) or "The tool reported an error without a message"
+    text = "\n".join(block for block in map(_text_of_block, blocks) if block)
+    return formatting.elide(text, TEXT_LIMIT) or "The tool reported an error without a message"
 
 
 def _text_of_block(block: Any) -> str:
     """The text of one content block; empty for other kinds."""
-    words = block.get("text") if isinstance(block, dict) else None
-    return words[: TEXT_LIMIT + 1] if isinstance(words, str) else ""
+    text = block.get("text") if isinstance(block, dict) else None
+    return text[: TEXT_LIMIT + 1] if isinstance(text, str) else ""
 
 
 def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding:
@@ -103,13 +103,13 @@ def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding
     left += f". {closed.outlook}" if closed.outlook else ""
     if closed.is_wanted:
         missing = "the reply had not arrived" if task is None else "its task had not finished"
-        words = f"{closed.reason or 'The connection was closed'}; {missing}{left}"
-        return JobEnding(JobState.LOST, Failure("local", words, is_wanted=True))
+        text = f"{closed.reason or 'The connection was closed'}; {missing}{left}"
+        return JobEnding(JobState.LOST, Failure("local", text, is_wanted=True))
     code = "" if closed.exit_code is None else f" (exit code {closed.exit_code})"
     reason = f": {closed.reason}" if closed.reason else ""
     missing = "the reply" if task is None else "its task was finished"
-    words = f"The connection ended before {missing}{reason}{code}{left}"
-    return JobEnding(JobState.LOST, Failure("local", words))
+    text = f"The connection ended before {missing}{reason}{code}{left}"
+    return JobEnding(JobState.LOST, Failure("local", text))
 
 
 def _left_behind(task: JobTask, now: float) -> str:
@@ -138,11 +138,11 @@ def of_task(task: JobTask, reason: str | None) -> JobEnding:
     """
     if task.status == TaskStatus.COMPLETED:
         return JobEnding(JobState.DONE)
-    words = formatting.elide(task.message or "", TEXT_LIMIT)
+    text = formatting.elide(task.message or "", TEXT_LIMIT)
     if task.status == TaskStatus.CANCELLED:
         where = "local" if reason is not None else "server"
-        return JobEnding(JobState.CANCELLED, Failure(where, words or reason or "Cancelled"))
-    return _failed(Failure("server", words or "The task failed without a message"))
+        return JobEnding(JobState.CANCELLED, Failure(where, text or reason or "Cancelled"))
+    return _failed(Failure("server", text or "The task failed without a message"))
 
 
 def of_forgotten_task(task: JobTask, error: JsonObject, at: float, asked_at: float) -> JobEnding:
@@ -156,26 +156,24 @@ def of_forgotten_task(task: JobTask, error: JsonObject, at: float, asked_at: flo
     heard_late_s = min(max((task.began_at or asked_at) - asked_at, 0.0), LONGEST_WAY_S)
     if expires_at is None or at < expires_at - heard_late_s:
         return JobEnding(JobState.FAILED, failure)
-    words = (
+    text = (
         f"The task's time to live has expired, and the server has discarded it: {failure.message}"
     )
-    return JobEnding(JobState.LOST, failure._replace(message=words))
+    return JobEnding(JobState.LOST, failure._replace(message=text))
 
 
 def of_expired_task() -> JobEnding:
     """The end of a job whose task was not polled until it may have been discarded."""
-    words = "The task's time to live has expired: the server may have discarded it"
-    return JobEnding(JobState.LOST, Failure("local", words))
+    text = "The task's time to live has expired: the server may have discarded it"
+    return JobEnding(JobState.LOST, Failure("local", text))
 
 
 def of_silence(task: JobTask | None, reason: str | None) -> JobEnding:
     """The end of a job whose cancel was not answered: confirmed, though a task may run."""
     if task is None:
         return of_cancel(None, reason)
-    words = (
-        f"{reason or 'Cancelled'}; the server did not respond, and the task may still be running"
-    )
-    return JobEnding(JobState.CANCELLED, Failure("local", words))
+    text = f"{reason or 'Cancelled'}; the server did not respond, and the task may still be running"
+    return JobEnding(JobState.CANCELLED, Failure("local", text))
 
 
 def of_call_ended(fact: CallEnded) -> JobEnding:
@@ -191,15 +189,15 @@ _OUTCOMES: Final = {
 }
 
 
-def of_timeout(words: str) -> JobEnding:
-    """The end of a job that timed out; `words` say what was pending and since when."""
-    return JobEnding(JobState.TIMED_OUT, Failure("local", words))
+def of_timeout(text: str) -> JobEnding:
+    """The end of a job that timed out; `text` says what was pending and since when."""
+    return JobEnding(JobState.TIMED_OUT, Failure("local", text))
 
 
 def of_cancel(answer: RequestAnswered | None, reason: str | None) -> JobEnding:
     """The end of a job after a cancel, confirmed by a reply or by silence."""
     if answer is not None and answer.error is not None:
         return JobEnding(JobState.CANCELLED, failure_of_error(answer.sender, answer.error))
-    words = reason or "Cancelled"
-    finding = None if answer is None else Finding(rules.RESULT_IGNORES_CANCEL, (words,))
-    return JobEnding(JobState.CANCELLED, Failure("local", words), finding)
+    text = reason or "Cancelled"
+    finding = None if answer is None else Finding(rules.RESULT_IGNORES_CANCEL, (text,))
+    return JobEnding(JobState.CANCELLED, Failure("local", text), finding)

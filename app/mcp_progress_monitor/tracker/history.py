@@ -162,9 +162,9 @@ def common_words(first: str, newest: str) -> str:
     return _without_tail(whole) or (whole if short == first else whole + _GAP)
 
 
-def _without_tail(words: str) -> str:
+def _without_tail(text: str) -> str:
     """The text before the first gap, if no letter follows it and no bracket is left open."""
-    head, gap, rest = words.partition(_GAP)
+    head, gap, rest = text.partition(_GAP)
     head = head.rstrip(_JOINTS)
     is_cut_open = any(head.count(left) > head.count(right) for left, right in _PAIRS)
     is_needed = not gap or is_cut_open or any(map(str.isalpha, rest))

@@ -194,10 +194,10 @@ def digest(request: Any) -> bytes:
     Those that cannot be encoded, nested too deeply or with infinite numbers, count as equal.
     """
     try:
-        words = json.dumps(request, sort_keys=True)
+        text = json.dumps(request, sort_keys=True)
     except (RecursionError, ValueError):
-        words = ""
-    return hashlib.blake2b(words.encode(), digest_size=16).digest()
+        text = ""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 TASK_STEPS_KEPT: Final = 500  # newest changes of a task that are kept

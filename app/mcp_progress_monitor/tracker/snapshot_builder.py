@@ -107,7 +107,7 @@ def _of_chain(job: Job, chain: Chain, *, is_ours: bool) -> dict[str, Any]:
     return {
         "chain": chain.id,
         "attempt_count": chain.attempt_count,
-        "resume_note": chain.words,
+        "resume_note": chain.text,
         "can_resume": can_resume and is_ours,
         "can_resume_here": can_resume and not is_ours,
         "next_attempt_at": chain.next_attempt_at,

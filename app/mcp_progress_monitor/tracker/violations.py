@@ -159,7 +159,7 @@ def _of_answer(fact: RequestAnswered) -> tuple[Finding, ...]:
 
 
 def _of_output(fact: OutputChecked) -> tuple[Finding, ...]:
-    return tuple(Finding(rules.OUTPUT_WORDS, (words,)) for words in fact.violations)
+    return tuple(Finding(rules.OUTPUT_TEXT, (text,)) for text in fact.violations)
 
 
 _READERS: Final[dict[type, Callable[[Any], tuple[Finding, ...]]]] = {

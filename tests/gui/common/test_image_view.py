@@ -53,7 +53,7 @@ def png_claiming(width: int, height: int) -> bytes:
 
 def test_an_image_is_shown_in_its_own_size(view: ImageView) -> None:
     view.show_base64(encoded(red(40, 30)))
-    assert view.words.startswith("PNG, 40 x 30, ")
+    assert view.text.startswith("PNG, 40 x 30, ")
     drawn = view.grab().toImage()
     dots = sum(drawn.pixelColor(x, y) == QColor("red") for x in range(300) for y in range(200))
     assert dots == pytest.approx(1200, abs=150)
@@ -88,7 +88,7 @@ def test_a_large_image_is_shrunk_to_fit(view: ImageView) -> None:
 def test_what_cannot_be_shown_is_refused_in_words(view: ImageView, sent: str, words: str) -> None:
     view.show_base64(encoded(red(4, 4)))
     view.show_base64(sent)
-    assert view.words == words
+    assert view.text == words
     assert view.image.isNull()
     assert view.accessibleDescription() == words
     view.grab()

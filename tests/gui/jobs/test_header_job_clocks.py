@@ -60,8 +60,8 @@ def wishes(pane: JobPane) -> list[tuple[int, Limits]]:
 
 
 def test_both_clocks_are_read_in_words(shown: JobClocks) -> None:
-    assert shown.idle.words.text() == "Idle timeout in 29 min 59 s"
-    assert shown.total.words.text() == "Total timeout in 58 min 20 s"
+    assert shown.idle.label.text() == "Idle timeout in 29 min 59 s"
+    assert shown.total.label.text() == "Total timeout in 58 min 20 s"
     assert shown.note.text() == ""
 
 
@@ -69,7 +69,7 @@ def test_they_count_down_each_second(
     qtbot: QtBot, pane: JobPane, source: FakeJobs, shown: JobClocks
 ) -> None:
     source.put(timed(BOTH._replace(idle_left_s=1797.2)))
-    qtbot.waitUntil(lambda: shown.idle.words.text() == "Idle timeout in 29 min 58 s")
+    qtbot.waitUntil(lambda: shown.idle.label.text() == "Idle timeout in 29 min 58 s")
 
 
 def test_a_job_that_is_not_waited_for_has_none(pane: JobPane, shown: JobClocks) -> None:
@@ -142,7 +142,7 @@ def test_a_clock_that_is_switched_off_can_be_switched_on_again_with_time_to_spar
     QTest.mouseClick(shown.idle.off, Qt.MouseButton.LeftButton)
     source.put(timed(Clocks(None, None, False, None, None)))
     pane.show_job(1)
-    assert shown.idle.words.text() == "No idle timeout"
+    assert shown.idle.label.text() == "No idle timeout"
     assert shown.idle.off.isChecked()
     assert not shown.idle.one.isVisible()
     QTest.mouseClick(shown.idle.off, Qt.MouseButton.LeftButton)
@@ -157,7 +157,7 @@ def test_a_clock_that_never_was_on_has_no_buttons(
     pane.show_job(1)
     buttons = (shown.total.one, shown.total.ten, shown.total.off)
     assert not any(button.isVisible() for button in buttons)
-    assert shown.total.words.text() == "No total timeout"
+    assert shown.total.label.text() == "No total timeout"
 
 
 def test_what_was_switched_off_is_forgotten_with_its_job(
@@ -173,7 +173,7 @@ def test_every_control_has_a_name_a_tip_with_its_key_and_a_place_in_the_tab_orde
     shown: JobClocks,
 ) -> None:
     for line, key in ((shown.idle, "F8"), (shown.total, "F9")):
-        assert line.words.accessibleDescription().endswith("timeout")
+        assert line.label.accessibleDescription().endswith("timeout")
         for button in (line.one, line.ten, line.off):
             assert "timeout" in button.accessibleName()
             assert key in button.toolTip()
@@ -189,7 +189,7 @@ def test_a_limit_that_is_near_stands_out_in_light_and_dark(
     qtbot.addWidget(line)
     for left_s, tone in ((61.0, Tone.MUTED), (59.0, Tone.WARNING)):
         line.show_left(1800.0, left_s, 0.0)
-        colour = line.words.palette().color(QPalette.ColorRole.WindowText)
+        colour = line.label.palette().color(QPalette.ColorRole.WindowText)
         assert colour == appearance.colour(tone)
 
 

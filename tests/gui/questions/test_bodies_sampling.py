@@ -39,7 +39,7 @@ def conversation(qtbot: QtBot, appearance: Appearance, *messages: Any) -> Conver
 
 
 def test_a_text_is_sent_as_the_assistants(body: SamplingBody) -> None:
-    body.words.setPlainText("A lot")
+    body.answer_text.setPlainText("A lot")
     assert body.accepted() == Sampled(
         {
             "role": "assistant",
@@ -57,7 +57,7 @@ def test_nothing_is_no_answer(body: SamplingBody) -> None:
 
 
 def test_the_json_takes_the_text_along_and_gives_it_back(body: SamplingBody) -> None:
-    body.words.setPlainText("A lot")
+    body.answer_text.setPlainText("A lot")
     body.show_json(is_shown=True)
     (editor,) = body.editor.findChildren(QPlainTextEdit)
     value = json.loads(editor.toPlainText())
@@ -67,7 +67,7 @@ def test_the_json_takes_the_text_along_and_gives_it_back(body: SamplingBody) -> 
     editor.setPlainText(json.dumps(value))
     assert body.accepted() == Sampled(value)
     body.show_json(is_shown=False)
-    assert body.words.toPlainText() == "Little"
+    assert body.answer_text.toPlainText() == "Little"
 
 
 def test_what_is_no_json_is_not_sent(body: SamplingBody) -> None:
@@ -79,7 +79,7 @@ def test_what_is_no_json_is_not_sent(body: SamplingBody) -> None:
 
 def test_messages_are_plain_text_with_their_roles(qtbot: QtBot, appearance: Appearance) -> None:
     view = conversation(qtbot, appearance, said("<b>One</b>\u202e"), said("Two", "assistant"))
-    assert view.words().split("\n") == ["user", "<b>One</b>\\u202e", "assistant", "Two"]
+    assert view.text().split("\n") == ["user", "<b>One</b>\\u202e", "assistant", "Two"]
 
 
 def test_an_image_is_a_thumbnail_however_large_it_is(qtbot: QtBot, appearance: Appearance) -> None:
@@ -87,14 +87,14 @@ def test_an_image_is_a_thumbnail_however_large_it_is(qtbot: QtBot, appearance: A
     image = view.findChild(ImageView)
     assert isinstance(image, ImageView)
     assert (image.image.width(), image.image.height()) == (160, 80)
-    assert "1,000 x 500" in image.words
+    assert "1,000 x 500" in image.text
 
 
 def test_of_many_images_the_first_few_are_decoded(qtbot: QtBot, appearance: Appearance) -> None:
     blocks = [drawn(2, 2)] * 30
     view = conversation(qtbot, appearance, {"role": "user", "content": blocks})
     assert len(view.findChildren(ImageView)) == 8
-    assert view.words().count("not shown here") == 22
+    assert view.text().count("not shown here") == 22
 
 
 def test_an_image_that_is_none_is_reported_in_words(qtbot: QtBot, appearance: Appearance) -> None:
@@ -102,4 +102,4 @@ def test_an_image_that_is_none_is_reported_in_words(qtbot: QtBot, appearance: Ap
     view = conversation(qtbot, appearance, {"role": "user", "content": broken})
     image = view.findChild(ImageView)
     assert isinstance(image, ImageView)
-    assert "not valid base64" in image.words
+    assert "not valid base64" in image.text

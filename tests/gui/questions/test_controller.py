@@ -88,7 +88,7 @@ async def test_two_questions_are_answered_side_by_side_and_the_call_goes_on(
         name.textEdited.emit("A")
         second = views(program)[1].body
         assert isinstance(second, SamplingBody)
-        second.words.setPlainText("A model")
+        second.answer_text.setPlainText("A model")
         views(program)[1].accept.click()
         await until(lambda: len(views(program)) == 1)
         assert name.text() == "A"

@@ -47,7 +47,7 @@ class _Log:
 
     def holds(self, node: Expression, place: int) -> bool:
         if isinstance(node, Text):
-            return _has(self.entries[place].frame.raw, node.words)
+            return _has(self.entries[place].frame.raw, node.text)
         if isinstance(node, Not):
             return not self.holds(node.part, place)
         if isinstance(node, And):

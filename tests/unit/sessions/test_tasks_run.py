@@ -134,7 +134,7 @@ async def test_a_task_that_its_server_forgot_is_lost_with_words() -> None:
         end = (await play.ended()).end
     assert end is not None
     assert end.fate is TaskFate.UNKNOWN
-    assert end.words == "The server no longer knows the task: no such thing"
+    assert end.text == "The server no longer knows the task: no such thing"
 
 
 async def test_a_task_whose_time_is_over_is_lost_with_words() -> None:
@@ -143,7 +143,7 @@ async def test_a_task_whose_time_is_over_is_lost_with_words() -> None:
         end = (await play.ended()).end
     assert end is not None
     over = "The task's time to live, 1 min 0 s, has expired"
-    assert end.words == f"{over}, and the server has discarded it: no such thing"
+    assert end.text == f"{over}, and the server has discarded it: no such thing"
 
 
 async def test_an_expired_task_whose_server_answers_nothing_is_lost() -> None:
@@ -152,7 +152,7 @@ async def test_an_expired_task_whose_server_answers_nothing_is_lost() -> None:
         end = (await play.ended()).end
     assert end is not None
     assert end.fate is TaskFate.UNKNOWN
-    assert "has expired, and the server does not report its status" in end.words
+    assert "has expired, and the server does not report its status" in end.text
 
 
 async def test_an_expired_task_that_its_server_still_works_on_is_followed_on() -> None:
@@ -169,7 +169,7 @@ async def test_the_end_of_the_time_to_live_brings_a_look_forward() -> None:
     async with followed(server, CORE, began_s_ago=59.7, view=slow) as play:
         end = (await play.ended()).end
     assert end is not None
-    assert "has expired, and the server has discarded it" in end.words
+    assert "has expired, and the server has discarded it" in end.text
 
 
 async def test_a_server_that_cannot_be_asked_how_a_task_is_still_gives_its_result() -> None:
@@ -182,7 +182,7 @@ async def test_a_server_that_cannot_be_asked_how_a_task_is_still_gives_its_resul
     async with followed(server, EXTENDED) as play:
         end = (await play.ended()).end
     assert end is not None
-    assert end.words == "The server created a task, but does not support tasks/get"
+    assert end.text == "The server created a task, but does not support tasks/get"
 
 
 async def test_a_result_that_is_refused_is_asked_for_again_then_told_as_gone(
@@ -194,7 +194,7 @@ async def test_a_result_that_is_refused_is_asked_for_again_then_told_as_gone(
         end = (await play.ended()).end
     assert end is not None
     assert end.fate is TaskFate.NO_RESULT
-    assert end.words == "The task has finished, but its result is not available: no such thing"
+    assert end.text == "The task has finished, but its result is not available: no such thing"
     assert server.count("tasks/result") == 3
     server = TaskServer(CORE, ["completed"], result=-32602)
     async with followed(server, CORE) as play:
@@ -286,7 +286,7 @@ async def test_giving_up_cancels_and_looks_no_longer_than_a_while(
         play.run.give_up("Timed out")
         end = (await play.ended()).end
     assert end is not None
-    assert (end.fate, end.words) == (TaskFate.GIVEN_UP, "Timed out")
+    assert (end.fate, end.text) == (TaskFate.GIVEN_UP, "Timed out")
     assert server.count("tasks/cancel") == 1
 
 

@@ -130,8 +130,8 @@ def described(description: str | None) -> Iterator[str]:
 
 def argument(name: str, kind: str, details: Sequence[str]) -> list[str]:
     """One argument as an option, with its details."""
-    words = f"--arg {visible(name)}={kind}"
-    text = f"{words}  {'; '.join(details)}" if details else words
+    usage = f"--arg {visible(name)}={kind}"
+    text = f"{usage}  {'; '.join(details)}" if details else usage
     return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="        ")
 
 

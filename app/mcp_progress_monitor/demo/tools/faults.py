@@ -93,8 +93,8 @@ def _head(token: str | int) -> str:
 
 
 def _tail(total: int, message: str | None) -> str:
-    words = "" if message is None else f',"message":{json.dumps(message)}'
-    return f',"total":{total}{words}}}}}\n'
+    member = "" if message is None else f',"message":{json.dumps(message)}'
+    return f',"total":{total}{member}}}}}\n'
 
 
 def decreasing(call: Call, steps: int, every: int, interval_s: float) -> JsonObject:

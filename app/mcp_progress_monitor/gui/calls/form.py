@@ -266,8 +266,8 @@ class CallForm(QWidget):
         """Show how many calls of a series were made; it ends with the last one."""
         is_over = started >= total
         self._stop.setVisible(not is_over)
-        words = count(total, "call") if is_over else f"{number(started)} of {count(total, 'call')}"
-        self._say(f"Sent {words}.", Tone.GOOD)
+        text = count(total, "call") if is_over else f"{number(started)} of {count(total, 'call')}"
+        self._say(f"Sent {text}.", Tone.GOOD)
 
     @Slot()
     def send(self) -> None:
@@ -398,7 +398,7 @@ class CallForm(QWidget):
     def _show_connection(self) -> None:
         """Show that the selected server is not connected, with a button to connect it."""
         server = self._servers.get(self._server.currentText())
-        words = ""
+        text = ""
         self._options.task.show_offer(server, self._offer)
         if server is not None:
             own = server.definition
@@ -408,13 +408,13 @@ class CallForm(QWidget):
             )
             self._options.show_usual(usual)
         if server is not None and not _is_connected(server):
-            words = f"Cannot call {one_line(server.name, 80)}: {state_word(server.state)}."
-        self._offline.setText(words)
-        self._offline.setVisible(bool(words))
+            text = f"Cannot call {one_line(server.name, 80)}: {state_word(server.state)}."
+        self._offline.setText(text)
+        self._offline.setVisible(bool(text))
         self._connect_server.setVisible(server is not None and not server.state.is_up)
-        self._send.setEnabled(self._offer is not None and not words)
-        self._send.setToolTip(plain_tip(words or "Send the call and keep the form (Ctrl+Enter)"))
-        if words:
+        self._send.setEnabled(self._offer is not None and not text)
+        self._send.setToolTip(plain_tip(text or "Send the call and keep the form (Ctrl+Enter)"))
+        if text:
             self._send_anyway.hide()
 
     def _is_the_same(self, offer: Offer) -> bool:
@@ -495,11 +495,11 @@ class CallForm(QWidget):
     def _refuse(self, violations: Sequence[SchemaViolation]) -> None:
         first = violations[0]
         where = ".".join(str(step) for step in first.path)
-        words = one_line(f"{where}: {first.message}" if where else first.message)
+        text = one_line(f"{where}: {first.message}" if where else first.message)
         more = len(violations) - 1
         if more:
-            words = f"{words}; and {more} more"
-        self._say(words)
+            text = f"{text}; and {more} more"
+        self._say(text)
         self._send_anyway.setVisible(not self._form.editor.mistake)
 
     def _request(self, options: CallSettings) -> None:
@@ -546,8 +546,8 @@ class CallForm(QWidget):
     def _recent(self) -> list[JsonObject]:
         return [] if self._offer is None else self._memory.recent(*self._key_of(self._offer))
 
-    def _say(self, words: str, tone: Tone = Tone.BAD) -> None:
-        self._message.setText(words)
+    def _say(self, text: str, tone: Tone = Tone.BAD) -> None:
+        self._message.setText(text)
         set_text_colour(self._message, self._appearance, tone)
         self._send_anyway.hide()
 

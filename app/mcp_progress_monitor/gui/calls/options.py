@@ -149,8 +149,8 @@ class TaskOptions(QObject):
     def _on_choice_changed(self) -> None:
         is_possible = self._has_ttl and self.choice.currentIndex() != _NO
         self.ttl.setEnabled(is_possible)
-        words = "server default" if is_possible else ""
-        self.ttl.setPlaceholderText(words)
+        text = "server default" if is_possible else ""
+        self.ttl.setPlaceholderText(text)
         tip = "Set how long the server should keep the task; leave empty for the server's default"
         if not is_possible:
             tip = self._why or "Applies only to requested tasks; in 2026-07-28 the server decides"
@@ -234,10 +234,10 @@ class CallOptions(QWidget):
     def set_argument_sets(self, sets: Sequence[JsonObject], source: str) -> None:
         """Set argument sets, read from the file `source`."""
         self._sets = sets
-        words = "One call, with the arguments above"
+        text = "One call, with the arguments above"
         if sets:
-            words = f"{count(len(sets), 'set')} from {one_line(source, 60)}"
-        self._sets_text.setText(words)
+            text = f"{count(len(sets), 'set')} from {one_line(source, 60)}"
+        self._sets_text.setText(text)
         self._clear_sets.setVisible(bool(sets))
         self._summarise()
 
@@ -262,8 +262,8 @@ class CallOptions(QWidget):
     def show_usual(self, limits: Limits) -> None:
         """Show the limits that apply if none is entered."""
         for line, seconds in ((self._idle, limits.idle_s), (self._total, limits.total_s)):
-            words = off_word() if seconds is None else f"{seconds:g}"
-            line.setPlaceholderText(f"{words} (default)")
+            text = off_word() if seconds is None else f"{seconds:g}"
+            line.setPlaceholderText(f"{text} (default)")
 
     def set_token(self, token: TokenChoice) -> None:
         """Select a token."""
@@ -361,10 +361,10 @@ class CallOptions(QWidget):
             (("Ti&mes", self._repeats), ("At on&ce", self._at_once), ("&Pause (s)", self._pause)),
         )
         for row, controls in enumerate(rows):
-            for place, (words, control) in enumerate(controls):
-                if words:
-                    grid.addWidget(self._label(words, control), row, 2 * place)
-                grid.addWidget(control, row, 2 * place + bool(words), 1, 1 + (not words))
+            for place, (text, control) in enumerate(controls):
+                if text:
+                    grid.addWidget(self._label(text, control), row, 2 * place)
+                grid.addWidget(control, row, 2 * place + bool(text), 1, 1 + (not text))
         grid.addWidget(self.automatic, 1, 4, 1, 2)
         sets = in_row(self._choose_sets, (self._sets_text, 1), self._clear_sets)
         grid.addLayout(sets, len(rows), 1, 1, 5)
@@ -438,5 +438,5 @@ class CallOptions(QWidget):
             f"{number(self._at_once.value())} at once" if self._at_once.value() else "",
             f"pause {self._pause.value():g} s" if self._pause.value() else "",
         )
-        words = ", ".join(part for part in chosen if part)
-        self._fold.setText(f"Options: {words}" if words else "Options")
+        text = ", ".join(part for part in chosen if part)
+        self._fold.setText(f"Options: {text}" if text else "Options")

@@ -193,11 +193,11 @@ def _arguments(schema: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     for name, each in list(properties.items() if isinstance(properties, dict) else ())[:_ARGUMENTS]:
         about = each if isinstance(each, dict) else {}
         kind = about.get("type", "")
-        words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+        text = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
         if "enum" in about:
-            words = "choice"
+            text = "choice"
         described = about.get("description") or about.get("title") or ""
-        yield str(name), words, "yes" if name in needed else "", str(described)
+        yield str(name), text, "yes" if name in needed else "", str(described)
 
 
 class OfferDetails(QWidget):
@@ -300,10 +300,10 @@ class ServerPage(QWidget):
         name = one_line(server.name, 40)
         self.name.set_text(name, name)
         self.state.set_text(" · ".join(_about(server)))
-        words = visible((server.instructions or "")[:_LONGEST], keep_line_ends=False)
-        self.instructions.set_text(one_line(words, 400))
-        self.instructions.setToolTip(plain_tip(words))
-        self.instructions.setVisible(bool(words))
+        text = visible((server.instructions or "")[:_LONGEST], keep_line_ends=False)
+        self.instructions.set_text(one_line(text, 400))
+        self.instructions.setToolTip(plain_tip(text))
+        self.instructions.setVisible(bool(text))
         is_up = server.state is ServerState.CONNECTED and not self._is_read_only
         self.connect_button.setVisible(not server.state.is_up and not self._is_read_only)
         self.list.set_callable(is_callable=is_up)

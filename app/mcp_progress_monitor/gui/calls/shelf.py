@@ -71,8 +71,8 @@ class CallShelf(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP_S)
         self._buttons = [
-            self._button(words, tip)
-            for words, tip in (
+            self._button(text, tip)
+            for text, tip in (
                 ("Recent", "Fill in earlier arguments of this tool"),
                 ("Saved", "Open a saved call, or save this one"),
                 ("Copy as", "Copy this call for use elsewhere"),
@@ -95,8 +95,8 @@ class CallShelf(QWidget):
         recent.setEnabled(is_there)
         copies.setEnabled(is_there)
 
-    def _button(self, words: str, tip: str) -> QPushButton:
-        button = QPushButton(words, self)
+    def _button(self, text: str, tip: str) -> QPushButton:
+        button = QPushButton(text, self)
         button.setToolTip(plain_tip(tip))
         button.setAutoDefault(False)
         menu = QMenu(button)
@@ -110,8 +110,8 @@ class CallShelf(QWidget):
         menu.clear()
         self._arguments = self._recent()
         for place, arguments in enumerate(self._arguments):
-            words = json.dumps(arguments, ensure_ascii=False)
-            _entry(menu, words, words).setData(place)
+            text = json.dumps(arguments, ensure_ascii=False)
+            _entry(menu, text, text).setData(place)
         if menu.isEmpty():
             menu.addAction("No earlier calls").setEnabled(False)
 
@@ -145,15 +145,15 @@ class CallShelf(QWidget):
         self.copy_requested.emit(action.data())
 
 
-def _entry(menu: QMenu, words: str, tip: str) -> QAction:
-    action = menu.addAction(_menu_text(words))
+def _entry(menu: QMenu, text: str, tip: str) -> QAction:
+    action = menu.addAction(_menu_text(text))
     action.setToolTip(plain_tip(tip))
     return action
 
 
-def _menu_text(words: str) -> str:
+def _menu_text(text: str) -> str:
     """A text for a menu without mnemonics."""
-    return one_line(words, _TEXT_LIMIT).replace("&", "&&")
+    return one_line(text, _TEXT_LIMIT).replace("&", "&&")
 
 
 class SaveCallDialog(QDialog):

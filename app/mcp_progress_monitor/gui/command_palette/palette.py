@@ -266,16 +266,16 @@ class PaletteDelegate(SideDelegate):
             style = (start in places, start in muted)
             while end < len(text) and (end in places, end in muted) == style:
                 end += 1
-            words, is_heavy = text[start:end], style[0]
-            width = metrics[is_heavy].horizontalAdvance(words)
+            part, is_heavy = text[start:end], style[0]
+            width = metrics[is_heavy].horizontalAdvance(part)
             room_left = area.right() - left
             if width > room_left:
                 mode = Qt.TextElideMode.ElideRight
-                words = metrics[is_heavy].elidedText(words, mode, room_left)
+                part = metrics[is_heavy].elidedText(part, mode, room_left)
             painter.setFont(heavy if is_heavy else plain)
             tone = Tone.ACCENT if is_heavy else Tone.MUTED if style[1] else Tone.TEXT
             painter.setPen(self._appearance.colour(tone))
-            painter.drawText(QRect(left, area.top(), room_left, area.height()), flags, words)
+            painter.drawText(QRect(left, area.top(), room_left, area.height()), flags, part)
             left += width
             start = end
 

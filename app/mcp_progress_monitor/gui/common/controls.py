@@ -34,18 +34,18 @@ _WRAP: Final = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 _TONE: Final = "tone"  # property of a label whose text has the colour of a tone
 
 
-def plain_tip(words: str) -> str:
+def plain_tip(text: str) -> str:
     """Text for a tool tip, bounded and never interpreted as markup.
 
     A tool tip has no plain mode: Qt renders whatever looks like markup, including images. So text
     that could look like that, or needs several lines, becomes escaped rich text. Every tip that is
     not a literal in the source goes through here; an architecture test checks that.
     """
-    if len(words) <= _SHORT and not _SPECIAL & frozenset(words):
-        return words
+    if len(text) <= _SHORT and not _SPECIAL & frozenset(text):
+        return text
     import html  # with all its entities: not needed at startup
 
-    shown = words if len(words) <= _LIMIT else words[:_LIMIT] + "…"
+    shown = text if len(text) <= _LIMIT else text[:_LIMIT] + "…"
     lines = html.escape(shown).replace("\n", "<br>")
     return f"<qt>{lines}</qt>"
 
@@ -81,21 +81,21 @@ class ElidedLabel(QWidget):
         """The text."""
         return self._text
 
-    def set_text(self, words: str, whole: str = "") -> None:
+    def set_text(self, text: str, whole: str = "") -> None:
         """Set another text; its beginning `whole` is never cut.
 
         That beginning has reserved room, in steps: a growing count rarely moves its neighbours.
         """
-        self._text = words
-        self._label.setAccessibleName(words)  # the whole text, even if it is cut
+        self._text = text
+        self._label.setAccessibleName(text)  # the whole text, even if it is cut
         if whole:
-            self._keep_room(f"{whole}, …", words)
+            self._keep_room(f"{whole}, …", text)
         self._fit()
 
     def _keep_room(self, least: str, wanted: str) -> None:
         room = [self._least, self._wanted]
-        for place, words in enumerate((least, wanted)):
-            steps = self.fontMetrics().horizontalAdvance(words) // _STEP + 1
+        for place, text in enumerate((least, wanted)):
+            steps = self.fontMetrics().horizontalAdvance(text) // _STEP + 1
             if not steps <= room[place] // _STEP <= steps + 1:
                 room[place] = steps * _STEP
         if room != [self._least, self._wanted]:
@@ -129,10 +129,10 @@ class ElidedLabel(QWidget):
 class SideHeading(QWidget):
     """A heading in muted capitals."""
 
-    def __init__(self, words: str, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
-        self._label = QLabel(words, self)
+        self._label = QLabel(text, self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(GAP + 2, GAP_S, GAP_S, 2)
@@ -224,8 +224,8 @@ def show_warning_sign(box: QMessageBox) -> None:
 class EmptyNote(QLabel):
     """Says in the middle of an empty pane why it is empty."""
 
-    def __init__(self, words: str, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(words, parent)
+    def __init__(self, text: str, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(text, parent)
         self._appearance = appearance
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -239,16 +239,16 @@ class EmptyNote(QLabel):
         set_text_colour(self, self._appearance, Tone.MUTED)
 
 
-def heading(words: str, parent: QWidget) -> QLabel:
+def heading(text: str, parent: QWidget) -> QLabel:
     """The title of a group of controls."""
-    label = QLabel(words, parent)
+    label = QLabel(text, parent)
     label.setFont(emphasised(label.font()))
     return label
 
 
-def push_button(parent: QWidget, words: str, tip: str = "") -> QPushButton:
+def push_button(parent: QWidget, text: str, tip: str = "") -> QPushButton:
     """A button that Return does not press from elsewhere in a dialog."""
-    button = QPushButton(words, parent, autoDefault=False)
+    button = QPushButton(text, parent, autoDefault=False)
     if tip:
         button.setToolTip(plain_tip(tip))
     return button
@@ -265,13 +265,13 @@ def read_only_text(
     return text
 
 
-def plain_label(parent: QWidget, words: str = "") -> QLabel:
+def plain_label(parent: QWidget, text: str = "") -> QLabel:
     """A label for server text: never rich, wrapped, as narrow as possible."""
     label = QLabel(parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-    label.setText(words)
+    label.setText(text)
     return label
 
 

@@ -329,17 +329,17 @@ class FilterField(QLineEdit):
         if self._mistake is not None and self.text():
             position, length = self._mistake
             start = min(position, len(self.text()) - 1)
-            words = QtGui.QTextCharFormat()
-            words.setUnderlineStyle(QtGui.QTextCharFormat.UnderlineStyle.WaveUnderline)
-            words.setUnderlineColor(self._appearance.colour(Tone.BAD))
-            words.setFontUnderline(True)
-            words.setForeground(self._appearance.colour(Tone.BAD))
+            underlined = QtGui.QTextCharFormat()
+            underlined.setUnderlineStyle(QtGui.QTextCharFormat.UnderlineStyle.WaveUnderline)
+            underlined.setUnderlineColor(self._appearance.colour(Tone.BAD))
+            underlined.setFontUnderline(True)
+            underlined.setForeground(self._appearance.colour(Tone.BAD))
             attributes.append(
                 QInputMethodEvent.Attribute(
                     QInputMethodEvent.AttributeType.TextFormat,
                     _units(self.text(), start) - self.cursorPosition(),
                     _units(self.text()[start:], max(1, length)),
-                    words,
+                    underlined,
                 )
             )
         QCoreApplication.sendEvent(self, QInputMethodEvent("", attributes))

@@ -37,7 +37,7 @@ class ImageView(QWidget):
         self.setAccessibleName("Image")
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The size of the image, or why it is not shown."""
         return self._text
 

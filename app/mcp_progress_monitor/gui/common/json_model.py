@@ -223,8 +223,8 @@ class JsonTreeModel(QAbstractItemModel):
         if node.span is not None:
             first, last = number(node.span.start), number(node.span.stop - 1)
             is_array = isinstance(node.value, list)
-            words = "[{first} … {last}]" if is_array else "members {first} to {last}"
-            return words.format(first=first, last=last)
+            text = "[{first} … {last}]" if is_array else "members {first} to {last}"
+            return text.format(first=first, last=last)
         return f"[{node.key}]" if isinstance(node.key, int) else one_line(str(node.key))
 
     def _value(self, node: JsonNode) -> str:

@@ -204,8 +204,8 @@ class JsonTree(QTreeView):
         if node is None:
             return
         named_by_key = isinstance(node.value, dict | list | Elided)
-        words = str(node.key) if named_by_key else searchable(node.value)
-        self.search_requested.emit(words[:_SEARCHED])
+        text = str(node.key) if named_by_key else searchable(node.value)
+        self.search_requested.emit(text[:_SEARCHED])
 
 
 def _is_plain(node: JsonNode) -> bool:
@@ -218,12 +218,12 @@ _LONG: Final = 32 * 1024  # a string with more characters is followed by a pause
 _NUMBER: Final = 4_000  # digits of a number that are searched
 
 
-def hits(value: dict[str, Any] | list[Any], words: str) -> Iterator[tuple[int, ...] | None]:
-    """Yield where names or values contain `words`, ignoring case; None as a possible pause.
+def hits(value: dict[str, Any] | list[Any], text: str) -> Iterator[tuple[int, ...] | None]:
+    """Yield where names or values contain `text`, ignoring case; None as a possible pause.
 
     A hit is the positions of members from `value` downwards, as for `JsonTreeModel.reach`.
     """
-    needle = words.casefold()
+    needle = text.casefold()
     walks = [_members(value)]
     path = [-1]
     looked = 0
@@ -277,8 +277,8 @@ class TreeSearch(PlaceSearch):
         """Search the tree's current value; called again whenever it changes."""
         self._hits = []
         self._at = -1
-        words = self.field.text()
-        self._walk = hits(self._tree.value, words) if words else None
+        text = self.field.text()
+        self._walk = hits(self._tree.value, text) if text else None
         self._search_slice()
 
     def _lay_out(self) -> None:
@@ -320,10 +320,10 @@ class TreeSearch(PlaceSearch):
         more = number(count) + ("…" if self.is_searching else "")
         if count >= MOST:
             more = f"over {number(MOST)}"
-        words = ""
+        text = ""
         if self.field.text():
-            words = "searching…" if self.is_searching else "no matches"
-        self._show(count, words, more)
+            text = "searching…" if self.is_searching else "no matches"
+        self._show(count, text, more)
 
 
 def _text() -> SearchTexts:
@@ -364,6 +364,6 @@ class JsonPage(QSplitter):
 
     @Slot(object)
     def _on_value_opened(self, value: Any) -> None:
-        words = value if isinstance(value, str) else pretty(value)
-        self.whole.show_bytes(words.encode("utf-8", "surrogatepass"), keep_lines=True)
+        text = value if isinstance(value, str) else pretty(value)
+        self.whole.show_bytes(text.encode("utf-8", "surrogatepass"), keep_lines=True)
         self.whole.show()

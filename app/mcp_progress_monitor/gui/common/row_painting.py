@@ -112,36 +112,36 @@ class Face:
         self._elided: dict[tuple[str, int, bool], str] = {}
         self._static: dict[str, QStaticText] = {}
 
-    def width(self, words: str) -> int:
-        known = self._widths.get(words)
+    def width(self, text: str) -> int:
+        known = self._widths.get(text)
         if known is None:
             if len(self._widths) >= _REMEMBERED:
                 self._widths.clear()
-            known = self._widths[words] = self.metrics.horizontalAdvance(words)
+            known = self._widths[text] = self.metrics.horizontalAdvance(text)
         return known
 
-    def static(self, words: str) -> QStaticText:
-        """`words` laid out, for texts that many rows have: painted in half the time."""
-        known = self._static.get(words)
+    def static(self, text: str) -> QStaticText:
+        """`text` laid out, for texts that many rows have: painted in half the time."""
+        known = self._static.get(text)
         if known is None:
             if len(self._static) >= _REMEMBERED:
                 self._static.clear()
-            known = self._static[words] = QStaticText(words)
+            known = self._static[text] = QStaticText(text)
             known.setTextFormat(Qt.TextFormat.PlainText)
             known.prepare(QTransform(), self.font)
         return known
 
-    def elided(self, words: str, width: int, *, in_middle: bool = False) -> str:
-        """`words`, with an ellipsis at the end or `in_middle` if they are wider than `width`."""
-        if len(words) * self.widest <= width and words.isascii() and words.isprintable():
-            return words
-        key = (words, width, in_middle)
+    def elided(self, text: str, width: int, *, in_middle: bool = False) -> str:
+        """`text`, with an ellipsis at the end or `in_middle` if it is wider than `width`."""
+        if len(text) * self.widest <= width and text.isascii() and text.isprintable():
+            return text
+        key = (text, width, in_middle)
         known = self._elided.get(key)
         if known is None:
             if len(self._elided) >= _REMEMBERED:
                 self._elided.clear()
             place = _MIDDLE if in_middle else _RIGHT
-            known = self._elided[key] = self.metrics.elidedText(words, place, width)
+            known = self._elided[key] = self.metrics.elidedText(text, place, width)
         return known
 
 
@@ -161,28 +161,28 @@ class RowFaces:
         self.height: Final = self.first.height + self.second.height  # both lines together
         self._wrapped: dict[tuple[int, str, int, int], _LINES] = {}
 
-    def wrapped(self, face: Face, words: str, width: int, lines: int) -> _LINES:
-        """`words` in at most so many lines of `width` pixels; the last one holds the rest."""
-        key = (id(face), words, width, lines)
+    def wrapped(self, face: Face, text: str, width: int, lines: int) -> _LINES:
+        """`text` in at most so many lines of `width` pixels; the last one holds the rest."""
+        key = (id(face), text, width, lines)
         known = self._wrapped.get(key)
         if known is None:
             if len(self._wrapped) >= _REMEMBERED:
                 self._wrapped.clear()
-            known = self._wrapped[key] = wrapped(words, face.font, width, lines)
+            known = self._wrapped[key] = wrapped(text, face.font, width, lines)
         return known
 
 
-def wrapped(words: str, font: QFont, width: int, lines: int) -> _LINES:
-    """`words` in at most so many lines of `width` pixels; the last one holds the rest."""
+def wrapped(text: str, font: QFont, width: int, lines: int) -> _LINES:
+    """`text` in at most so many lines of `width` pixels; the last one holds the rest."""
     found: list[str] = []
-    layout = QTextLayout(words, font)
+    layout = QTextLayout(text, font)
     layout.beginLayout()
     start = 0
     while len(found) + 1 < lines and (line := layout.createLine()).isValid():
         line.setLineWidth(width)
         end = line.textStart() + line.textLength()
-        found.append(words[start:end].strip())
+        found.append(text[start:end].strip())
         start = end
     layout.endLayout()
-    rest = words[start:].strip()
+    rest = text[start:].strip()
     return tuple(line for line in (*found, rest) if line)

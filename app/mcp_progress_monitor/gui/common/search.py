@@ -24,10 +24,10 @@ class SearchField(QLineEdit):
     previous_requested = Signal()
     left = Signal()
 
-    def __init__(self, words: str, name: str, tip: str, parent: QWidget) -> None:
-        """`words` are the placeholder, `name` is the accessible name."""
+    def __init__(self, text: str, name: str, tip: str, parent: QWidget) -> None:
+        """`text` is the placeholder, `name` is the accessible name."""
         super().__init__(parent)
-        self.setPlaceholderText(words)
+        self.setPlaceholderText(text)
         self.setAccessibleName(name)
         self.setToolTip(plain_tip(tip))
         self.setClearButtonEnabled(True)
@@ -84,7 +84,7 @@ class PlaceSearch(QWidget):
     def __init__(
         self,
         target: QWidget,
-        words: SearchTexts,
+        texts: SearchTexts,
         commands: str,
         appearance: Appearance,
         parent: QWidget,
@@ -96,9 +96,9 @@ class PlaceSearch(QWidget):
         self._slices = QTimer(self)
         self._slices.setInterval(0)
         self._slices.timeout.connect(self._on_slice_due)
-        self.field = SearchField(words.inside, words.name, words.tip, self)
-        self._previous = search_button(words.previous, self)
-        self._next = search_button(words.next, self)
+        self.field = SearchField(texts.inside, texts.name, texts.tip, self)
+        self._previous = search_button(texts.previous, self)
+        self._next = search_button(texts.next, self)
         self.count = QLabel(self)
         self.count.setTextFormat(Qt.TextFormat.PlainText)
         self.field.textChanged.connect(self._on_text_changed)
@@ -130,12 +130,12 @@ class PlaceSearch(QWidget):
         """Go to a match by its index, wrapping around the ends."""
         raise NotImplementedError
 
-    def _show(self, count: int, words: str, more: str = "") -> None:
-        """Show the current match among `count`, or `words` if there are none."""
+    def _show(self, count: int, text: str, more: str = "") -> None:
+        """Show the current match among `count`, or `text` if there are none."""
         if count:
             shown = more or number(count)
-            words = f"{number(self._at + 1)} of {shown}"
-        self.count.setText(words)
+            text = f"{number(self._at + 1)} of {shown}"
+        self.count.setText(text)
         self._next.setEnabled(count > 0)
         self._previous.setEnabled(count > 0)
 

@@ -82,12 +82,12 @@ class SideDelegate(QStyledItemDelegate):
         return width + GAP
 
     def write(
-        self, painter: QPainter, face: Face, area: QRect, words: str, tone: Tone, flags: int = _LEFT
+        self, painter: QPainter, face: Face, area: QRect, text: str, tone: Tone, flags: int = _LEFT
     ) -> None:
         """Write one line of plain text, elided to `area`."""
         painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
-        painter.drawText(area, flags, face.elided(words, area.width()))
+        painter.drawText(area, flags, face.elided(text, area.width()))
 
 
 def dress_side_list(view: QListView, delegate: SideDelegate, name: str) -> None:

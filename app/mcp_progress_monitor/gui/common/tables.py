@@ -256,20 +256,20 @@ class FlatHeader(QHeaderView):
         painter.setPen(line)
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         painter.drawLine(rect.right(), rect.top() + 4, rect.right(), rect.bottom() - 4)
-        words = rect.adjusted(_PADDING, 0, -_PADDING - 1, -1)
+        room = rect.adjusted(_PADDING, 0, -_PADDING - 1, -1)
         if self.isSortIndicatorShown() and self.sortIndicatorSection() == section:
-            self._paint_arrow(painter, words, ink)
-            words.setRight(words.right() - 3 * _ARROW)
+            self._paint_arrow(painter, room, ink)
+            room.setRight(room.right() - 3 * _ARROW)
         title = model.headerData(section, self.orientation(), Qt.ItemDataRole.DisplayRole)
         aligned = model.headerData(section, self.orientation(), Qt.ItemDataRole.TextAlignmentRole)
         ink.setAlphaF(0.8)
         painter.setPen(ink)
         painter.setFont(self.font())
         text = self.fontMetrics().elidedText(
-            str(title or ""), Qt.TextElideMode.ElideRight, words.width()
+            str(title or ""), Qt.TextElideMode.ElideRight, room.width()
         )
         alignment = int(self.defaultAlignment().value) if aligned is None else int(aligned)
-        painter.drawText(words, alignment | int(Qt.TextFlag.TextSingleLine), text)
+        painter.drawText(room, alignment | int(Qt.TextFlag.TextSingleLine), text)
 
     def _paint_arrow(self, painter: QPainter, area: QRect, ink: QColor) -> None:
         is_up = self.sortIndicatorOrder() is Qt.SortOrder.AscendingOrder
@@ -280,7 +280,7 @@ class FlatHeader(QHeaderView):
         painter.drawPolyline(arrow)
 
 
-def paint_empty(view: QAbstractItemView, words: str) -> None:
+def paint_empty(view: QAbstractItemView, text: str) -> None:
     """Show in the middle of an empty list why it is empty."""
     ink = view.palette().color(QPalette.ColorRole.Text)
     ink.setAlphaF(0.7)
@@ -288,17 +288,17 @@ def paint_empty(view: QAbstractItemView, words: str) -> None:
     painter.setPen(ink)
     painter.setFont(QGuiApplication.font())
     flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-    painter.drawText(view.viewport().rect().adjusted(8, 0, -8, 0), int(flags), words)
+    painter.drawText(view.viewport().rect().adjusted(8, 0, -8, 0), int(flags), text)
     painter.end()
 
 
 class EmptyText(QObject):
     """Has a list that somebody else paints say why it has no rows."""
 
-    def __init__(self, view: QAbstractItemView, words: str) -> None:
+    def __init__(self, view: QAbstractItemView, text: str) -> None:
         super().__init__(view)
         self._view = view
-        self._text = words
+        self._text = text
         viewport_of(view).installEventFilter(self)
 
     def eventFilter(self, _viewport: QObject, event: QEvent) -> bool:

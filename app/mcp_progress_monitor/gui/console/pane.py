@@ -48,7 +48,7 @@ class LineFinder:
     """Finds matches in lines.
 
     Raises:
-        BadPatternError: `words` is not a valid regular expression.
+        BadPatternError: The pattern is not a valid regular expression.
     """
 
     def __init__(self, text: str, *, has_case: bool = False, is_pattern: bool = False) -> None:

@@ -61,7 +61,7 @@ _NOTHING: Final = (
     "requires and how to fix them. “Rules” shows which rules were tested."
 )
 _ACTIONS: Final = (
-    # key, words, icon, shortcut, what it does
+    # key, label, icon, shortcut, what it does
     ("open", "Show in &Traffic", "log", "Return", "Show the first message in Traffic"),
     ("job", "Show &job", "info", "Ctrl+J", "Show the job of the finding"),
     ("rule", "Only this &rule", "search", "", "Show only findings of this rule"),

@@ -112,15 +112,12 @@ class RowAction(NamedTuple):
     name: str
     can_work: Callable[[JobSnapshot], bool]
 
-    def words(self) -> str:
-        return self.name
-
     def tip(self, view: QWidget) -> str:
         """Its name with its key in `view`."""
         name = f"jobs.{self.key.removesuffix('-here')}"
         found = (action for action in view.actions() if action.objectName() == name)
         action = next(found, None)
-        return self.words() if action is None else _tip(action, self.words())
+        return self.name if action is None else _tip(action, self.name)
 
 
 CANCEL: Final = RowAction("cancel", "cancel", "Cancel", is_cancellable)
@@ -294,8 +291,8 @@ class JobActions(QObject):
         self._never: frozenset[str] = frozenset()
         self._tips: dict[str, str] = {}
         self._explained: tuple[str | None, bool, bool] | None = None
-        for key, words, icon, shortcut, context, tip in _MADE:
-            action = QAction(words, view)
+        for key, text, icon, shortcut, context, tip in _MADE:
+            action = QAction(text, view)
             action.setObjectName(f"jobs.{key}")
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(context)
@@ -395,10 +392,10 @@ class JobActions(QObject):
                 action.setIcon(self._appearance.icon(icon))
 
 
-def _tip(action: QAction, words: str) -> str:
+def _tip(action: QAction, text: str) -> str:
     """An action's description with its key."""
     native = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-    said = words or action.text().replace("&", "")
+    said = text or action.text().replace("&", "")
     return f"{said} ({native})" if native else said
 
 
@@ -429,8 +426,8 @@ class SortChoice(QObject):
         """Add the choice to `menu`."""
         menu.addActions(self._group.actions())
 
-    def _made(self, words: str, column: int) -> QAction:
-        action = QAction(words, self._group)
+    def _made(self, text: str, column: int) -> QAction:
+        action = QAction(text, self._group)
         action.setCheckable(True)
         action.setData(int(column))
         return action

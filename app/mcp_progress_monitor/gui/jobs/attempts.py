@@ -69,8 +69,8 @@ def _ended(attempt: AttemptSnapshot) -> str:
 def _outcome(attempt: AttemptSnapshot) -> str:
     if isinstance(attempt.outcome, JobState):
         return attempt.outcome.value
-    words = line(attempt.outcome)
-    return words[:1].upper() + words[1:]
+    text = line(attempt.outcome)
+    return text[:1].upper() + text[1:]
 
 
 _LIMIT_AT_MOST: Final = 9_999
@@ -186,8 +186,8 @@ class AttemptsSection(QWidget):
 
     @Slot(bool)
     def _on_show_toggled(self, is_shown: bool) -> None:
-        words = "Hide toke&n" if is_shown else "Sho&w token"
-        self.show_token.setText(words)
+        text = "Hide toke&n" if is_shown else "Sho&w token"
+        self.show_token.setText(text)
         self._put_token()
 
     @Slot()

@@ -79,8 +79,8 @@ class ProgressChart(QWidget):
         painter.fillRect(self.rect(), self._appearance.ground(Tone.TEXT, 0.0))
         if self._job is None or not self._points:
             painter.setPen(self._appearance.colour(Tone.MUTED))
-            words = "No progress yet"
-            painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), words)
+            text = "No progress yet"
+            painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), text)
             return
         area = self._area()
         self._paint_grid(painter, area)
@@ -116,8 +116,8 @@ class ProgressChart(QWidget):
             y = self._place(area, 0.0, value).y()
             painter.drawLine(QLineF(area.left(), y, area.right(), y))
         painter.setPen(self._appearance.colour(Tone.MUTED))
-        for place, words in (*self.value_labels(), *self.time_labels()):
-            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight), words)
+        for place, label in (*self.value_labels(), *self.time_labels()):
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight), label)
 
     def _rows(self, area: QRectF) -> list[float]:
         return self._values.lines(max(2, int(area.height() / _ROW_EVERY)))
@@ -132,8 +132,8 @@ class ProgressChart(QWidget):
         tops = label_places([(y, height) for y in centres], 0.0, float(self.height()))
         width = area.left() - GAP - GAP_S
         return [
-            (QRectF(GAP_S, top, width, height), words)
-            for (_, words), top in zip(named, tops, strict=True)
+            (QRectF(GAP_S, top, width, height), label)
+            for (_, label), top in zip(named, tops, strict=True)
             if top is not None
         ]
 
@@ -142,16 +142,16 @@ class ProgressChart(QWidget):
         area, metrics = self._area(), self.fontMetrics()
         elapsed = AxisSpan(0.0, self._times.high - self._times.low)
         times = elapsed.time_lines(max(2, int(area.width() / _LINE_EVERY)))
-        words = [_time(seconds) for seconds in times]
+        labels = [_time(seconds) for seconds in times]
         wanted = [
             (area.left() + area.width() * elapsed.share(seconds), metrics.horizontalAdvance(said))
-            for seconds, said in zip(times, words, strict=True)
+            for seconds, said in zip(times, labels, strict=True)
         ]
         top, room = area.bottom() + GAP_S, self.width() - GAP_S
         return [
             (QRectF(left, top, width, metrics.height()), said)
             for (_, width), said, left in zip(
-                wanted, words, label_places(wanted, GAP_S, room), strict=True
+                wanted, labels, label_places(wanted, GAP_S, room), strict=True
             )
             if left is not None
         ]
@@ -202,15 +202,15 @@ class ProgressChart(QWidget):
         painter.drawLine(QLineF(place.x(), area.top(), place.x(), area.bottom()))
         self._paint_dot(painter, place)
         after = formatting.duration(near.at - self._job.started_at)
-        words = f"{_exactly(near.last)} · {after}"
-        width = self.fontMetrics().horizontalAdvance(words) + 2 * GAP
+        text = f"{_exactly(near.last)} · {after}"
+        width = self.fontMetrics().horizontalAdvance(text) + 2 * GAP
         left = min(place.x() + GAP, area.right() - width)
         box = QRectF(left, area.top(), width, self.fontMetrics().height() + GAP_S)
         painter.setPen(self._appearance.line())
         painter.setBrush(self._appearance.ground(Tone.TEXT, 0.08))
         painter.drawRoundedRect(box, 4, 4)
         painter.setPen(self._appearance.colour(Tone.TEXT))
-        painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), words)
+        painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
 
     def _distance_from(self, area: QRectF) -> _Distance:
         mouse = self._mouse or QPointF()

@@ -96,18 +96,18 @@ class RunsChart(QWidget):
         high, low = metrics.height() + 2 * GAP, metrics.height() + GAP
         area = QRectF(self.rect()).adjusted(left, high, -GAP_L, -low)
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        for value, words in zip(values.lines(4), labels, strict=True):
+        for value, text in zip(values.lines(4), labels, strict=True):
             y = area.bottom() - area.height() * values.share(value)
             painter.setPen(self._appearance.line())
             painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
             painter.setPen(self._appearance.colour(Tone.MUTED))
-            painter.drawText(QRectF(0, y - low / 2, left - GAP, low), right, words)
+            painter.drawText(QRectF(0, y - low / 2, left - GAP, low), right, text)
         for at in times.time_lines(max(int(area.width() / 100), 2)):
             x = area.left() + area.width() * times.share(at)
-            words = formatting.duration(at) if at else "0"
-            width = metrics.horizontalAdvance(words)
+            text = formatting.duration(at) if at else "0"
+            width = metrics.horizontalAdvance(text)
             place = min(x - width / 2, self.width() - width - GAP_S)
-            painter.drawText(QPointF(place, self.height() - metrics.descent() - 1), words)
+            painter.drawText(QPointF(place, self.height() - metrics.descent() - 1), text)
         return area
 
     def _paint_legend(self, painter: QPainter, area: QRectF) -> None:

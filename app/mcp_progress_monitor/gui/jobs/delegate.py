@@ -310,14 +310,14 @@ class JobCells:
 
     def _paint_status(self, row: _Row, left: int, width: int) -> None:
         faces, job = row.faces, row.job
-        word, spent, words = _text_of_status(job)
+        word, spent, text = _text_of_status(job)
         room = faces.second.width(spent) + GAP if spent else 0
         self._write(row, faces.second, row.first, left, width, spent, Tone.MUTED, _RIGHT)
         self._write(row, faces.first, row.first, left, width - room, word, tone_of(job))
         if job.sparks:
             before = faces.first.width(word) + GAP
             self._paint_sparks(row, left + width - room, width - room - before)
-        self._write(row, faces.second, row.second, left, width, words, Tone.MUTED)
+        self._write(row, faces.second, row.second, left, width, text, Tone.MUTED)
 
     def _paint_sparks(self, row: _Row, end: int, width: int) -> None:
         """Draw the recent rates left of `end`, if there is room."""
@@ -343,21 +343,21 @@ class JobCells:
         line: tuple[int, int],
         left: int,
         width: int,
-        words: str,
+        value: str,
         tone: Tone,
         flags: int = _LEFT,
     ) -> None:
-        if not words or width <= 0:
+        if not value or width <= 0:
             return
         painter, (top, height) = row.painter, line
         painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
-        words = face.elided(words, width)
+        value = face.elided(value, width)
         if line != row.first:
-            painter.drawText(left, top, width, height, flags, words)
+            painter.drawText(left, top, width, height, flags, value)
             return
         # Many rows have the same texts in their first line.
-        text = face.static(words)
+        text = face.static(value)
         size = text.size()
         before = 0 if flags == _LEFT else width - size.width()
         painter.drawStaticText(QPointF(left + before, top + (height - size.height()) / 2), text)
@@ -520,8 +520,8 @@ class JobDelegate(QStyledItemDelegate):
         if event.type() is not QEvent.Type.ToolTip or not isinstance(job, JobSnapshot):
             return super().helpEvent(event, view, option, index)
         action = self._action_at(QPointF(event.pos()), option.rect, index, job)
-        words = action.tip(view) if action is not None else _tip(job, Column(index.column()))
-        QToolTip.showText(event.globalPos(), plain_tip(words), view)
+        text = action.tip(view) if action is not None else _tip(job, Column(index.column()))
+        QToolTip.showText(event.globalPos(), plain_tip(text), view)
         return True
 
     def _action_at(

@@ -93,10 +93,10 @@ class JobFilter(QSortFilterProxyModel):
         self._group = group
         self.endFilterChange(self.Direction.Rows)
 
-    def set_text(self, words: str) -> None:
-        """Show only jobs that contain every word of `words`: name, arguments, server, ids."""
+    def set_text(self, text: str) -> None:
+        """Show only jobs that contain every word of `text`: name, arguments, server, ids."""
         self.beginFilterChange()
-        self._terms = tuple(words.casefold().split())
+        self._terms = tuple(text.casefold().split())
         self.endFilterChange(self.Direction.Rows)
 
     @property

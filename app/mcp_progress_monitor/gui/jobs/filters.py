@@ -131,9 +131,9 @@ class GroupDelegate(SideDelegate):
         icon, tone = _GROUPS[group]
         painter.save()
         area = self.begin(painter, option, icon, tone if count else Tone.MUTED)
-        words, face = formatting.number(count), self.faces(option.font).first
-        room = face.width(words) + GAP
+        text, face = formatting.number(count), self.faces(option.font).first
+        room = face.width(text) + GAP
         ink = Tone.TEXT if count or group is JobGroup.ALL else Tone.MUTED
         self.write(painter, face, area.adjusted(0, 0, -room, 0), index.data(), ink)
-        self.write(painter, face, area, words, Tone.MUTED, RIGHT)
+        self.write(painter, face, area, text, Tone.MUTED, RIGHT)
         painter.restore()

@@ -81,9 +81,9 @@ class JobClocks(QWidget):
         self._limits = Limits(clocks.idle_s, clocks.total_s)
         self.idle.show_left(clocks.idle_s, clocks.idle_left_s, job.silent_s)
         self.total.show_left(clocks.total_s, clocks.total_left_s, job.elapsed_s)
-        words = "paused while a question is open" if clocks.is_suspended else ""
-        self.note.setText(words)
-        self.note.setToolTip(plain_tip(words))
+        text = "paused while a question is open" if clocks.is_suspended else ""
+        self.note.setText(text)
+        self.note.setToolTip(plain_tip(text))
 
     def forget(self) -> None:
         """Forget the limits that were turned off: another job is shown."""
@@ -118,10 +118,10 @@ class ClockLine(QWidget):
         self._before: float | None = None
         self._run_s = 0.0
         name = "idle timeout" if limit is Limit.IDLE else "total timeout"
-        self.words = QLabel(self)
-        self.words.setTextFormat(Qt.TextFormat.PlainText)
-        self.words.setAccessibleDescription(name)
-        self.words.setMinimumWidth(_LEAST_TEXT)  # its tool tip has the whole text
+        self.label = QLabel(self)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setAccessibleDescription(name)
+        self.label.setMinimumWidth(_LEAST_TEXT)  # its tool tip has the whole text
         key = _KEYS[limit]
         one, ten = f"Extend the {name} by 1 minute", f"Extend the {name} by 10 minutes"
         self.one = self._button("+1 min", one, key)
@@ -133,7 +133,7 @@ class ClockLine(QWidget):
         self.one.clicked.connect(self._on_one_clicked)
         self.ten.clicked.connect(self._on_ten_clicked)
         self.off.clicked.connect(self._on_off_clicked)
-        row = in_row(self.words, of=self, margins=0, spacing=GAP_S)
+        row = in_row(self.label, of=self, margins=0, spacing=GAP_S)
         row.addSpacing(GAP - GAP_S)
         for button in (self.one, self.ten, self.off):
             row.addWidget(button)
@@ -142,10 +142,10 @@ class ClockLine(QWidget):
         """Show a limit of `seconds` with `left_s` of it, after it ran for `run_s`."""
         self._seconds, self._run_s = seconds, run_s
         is_on = seconds is not None
-        words = job_texts.limit_left(self._limit.value, left_s)
-        if self.words.text() != words:
-            self.words.setText(words)
-            self.words.setToolTip(plain_tip(words))
+        text = job_texts.limit_left(self._limit.value, left_s)
+        if self.label.text() != text:
+            self.label.setText(text)
+            self.label.setToolTip(plain_tip(text))
         self._colour(
             Tone.WARNING if left_s is not None and left_s < job_texts.NEAR_S else Tone.MUTED
         )
@@ -158,9 +158,9 @@ class ClockLine(QWidget):
         """Forget the limit that was turned off."""
         self._before = None
 
-    def _button(self, words: str, tip: str, key: str) -> QToolButton:
+    def _button(self, text: str, tip: str, key: str) -> QToolButton:
         button = QToolButton(self)
-        button.setText(words)
+        button.setText(text)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setShortcut(QKeySequence(key))
         button.setAccessibleName(tip)
@@ -169,10 +169,10 @@ class ClockLine(QWidget):
         return button
 
     def _colour(self, tone: Tone) -> None:
-        colour, palette = self._appearance.colour(tone), self.words.palette()
+        colour, palette = self._appearance.colour(tone), self.label.palette()
         if palette.color(QPalette.ColorRole.WindowText) != colour:
             palette.setColor(QPalette.ColorRole.WindowText, colour)
-            self.words.setPalette(palette)
+            self.label.setPalette(palette)
 
     @Slot()
     def _on_one_clicked(self) -> None:
@@ -273,10 +273,10 @@ class JobHeader(QWidget):
         self._offer(job)
 
     def _show_stream(self, job: JobSnapshot) -> None:
-        words = job_texts.stream_note(job)
+        text = job_texts.stream_note(job)
         is_broken = job.stream is not None and job.stream.is_broken
-        self._put(self._stream, words[:1].upper() + words[1:], _STREAM_TONES[is_broken])
-        self._stream.setVisible(bool(words))
+        self._put(self._stream, text[:1].upper() + text[1:], _STREAM_TONES[is_broken])
+        self._stream.setVisible(bool(text))
 
     def set_read_only(self) -> None:
         """Show no buttons from now on."""
@@ -330,9 +330,9 @@ class JobHeader(QWidget):
             label.setFont(font)
         return label
 
-    def _button(self, words: str, tip: str) -> QToolButton:
+    def _button(self, text: str, tip: str) -> QToolButton:
         button = QToolButton(self)
-        button.setText(words)
+        button.setText(text)
         button.setToolTip(plain_tip(tip))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -364,22 +364,22 @@ class JobHeader(QWidget):
         buttons = (self._cancel, self._resume, self._pick_up, self._reissue, self._save)
         head = _row(self._icon, self._name, self._state, self._bar, self._amount, *buttons)
         head.setStretchFactor(self._bar, 1)
-        words = _row(self._message, self._numbers)
-        words.setStretchFactor(self._message, 1)
+        middle = _row(self._message, self._numbers)
+        middle.setStretchFactor(self._message, 1)
         ids = _row(self._eye, self._ids, self.clocks)
         ids.setStretchFactor(self._ids, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         layout.setSpacing(2)
-        for row in (head, words, ids):
+        for row in (head, middle, ids):
             layout.addLayout(row)
         layout.addWidget(self._stream)
 
-    def _put(self, label: QLabel, words: str, tone: Tone = Tone.TEXT) -> None:
+    def _put(self, label: QLabel, text: str, tone: Tone = Tone.TEXT) -> None:
         """Set a label's text and colour if they changed: called ten times a second."""
-        if label.text() != words:
-            label.setText(words)
-            label.setToolTip(plain_tip(words) if label in self._cut_off else "")
+        if label.text() != text:
+            label.setText(text)
+            label.setToolTip(plain_tip(text) if label in self._cut_off else "")
         colour = self._appearance.colour(tone)
         if label.palette().color(QPalette.ColorRole.WindowText) != colour:
             palette = label.palette()
@@ -400,10 +400,8 @@ class _CutLabel(QLabel):
         if self.fontMetrics().horizontalAdvance(self.text()) <= room.width():
             super().paintEvent(event)
             return
-        words = self.fontMetrics().elidedText(
-            self.text(), Qt.TextElideMode.ElideRight, room.width()
-        )
-        QPainter(self).drawText(room, int(Qt.AlignmentFlag.AlignVCenter), words)
+        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
+        QPainter(self).drawText(room, int(Qt.AlignmentFlag.AlignVCenter), text)
 
 
 def _row(*parts: QWidget) -> QHBoxLayout:

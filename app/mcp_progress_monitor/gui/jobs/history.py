@@ -90,8 +90,8 @@ class PlainTableModel(TitledTable):
 
 def _phase_row(phase: Phase, now: float) -> _Row:
     length_s = (now if phase.ended_at is None else phase.ended_at) - phase.began_at
-    words = line(phase.message) or "(no message)"
-    return words, formatting.duration(length_s), formatting.number(phase.tick_count)
+    text = line(phase.message) or "(no message)"
+    return text, formatting.duration(length_s), formatting.number(phase.tick_count)
 
 
 class HistorySection(QWidget):

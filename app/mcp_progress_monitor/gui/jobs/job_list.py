@@ -194,9 +194,9 @@ class JobFollower(QWidget):
             ),
             (self.newest, len(self._new), "1 new job out of view", "{} new jobs out of view"),
         ):
-            words = one if count == 1 else many.format(formatting.number(count))
-            if button.text() != words:
-                button.setText(words)
+            text = one if count == 1 else many.format(formatting.number(count))
+            if button.text() != text:
+                button.setText(text)
             button.setVisible(count > 0)
         self.setVisible(bool(self._waiting or self._new))
 

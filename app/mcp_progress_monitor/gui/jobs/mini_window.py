@@ -93,8 +93,8 @@ class _MiniDelegate(SideDelegate):
         self._bars.paint(painter, bar, job)
         line = QRect(area.left(), round(bar.bottom()) + 1, area.width(), faces.second.height)
         about = job_texts.time_left(job) or job_texts.state(job)
-        words = " · ".join(filter(None, (job_texts.server(job), about)))
-        self.write(painter, faces.second, line, words, Tone.MUTED)
+        text = " · ".join(filter(None, (job_texts.server(job), about)))
+        self.write(painter, faces.second, line, text, Tone.MUTED)
         painter.restore()
 
 

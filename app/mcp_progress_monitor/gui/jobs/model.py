@@ -312,7 +312,7 @@ class JobsModel(QAbstractTableModel):
             found = "" if badge is None else badge.spoken
             return ", ".join(filter(None, (spoken(snapshot), fresh_stream_note(snapshot), found)))
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.ACTIONS:
-            return ", ".join(action.words() for action in offered(snapshot))
+            return ", ".join(action.name for action in offered(snapshot))
         column = COLUMNS[Column(index.column())]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return int(_RIGHT if column.is_number else _LEFT)

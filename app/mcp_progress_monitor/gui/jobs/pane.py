@@ -222,8 +222,8 @@ class JobPane(QWidget):
     @Slot(int)
     def _on_findings_counted(self, count: int) -> None:
         if self.findings is not None:
-            words = f"{_FINDINGS} ({formatting.number(count)})" if count else _FINDINGS
-            self.tabs.setTabText(self.tabs.indexOf(self.findings), words)
+            text = f"{_FINDINGS} ({formatting.number(count)})" if count else _FINDINGS
+            self.tabs.setTabText(self.tabs.indexOf(self.findings), text)
 
     @Slot(int)
     def _on_section_chosen(self, _place: int) -> None:

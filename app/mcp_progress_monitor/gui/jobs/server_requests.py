@@ -30,7 +30,7 @@ class ServerRequestRow(NamedTuple):
 
     number: int
     at: float
-    words: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 def server_request_rows(
@@ -64,9 +64,9 @@ def _of_child(detail: JobDetail) -> ServerRequestRow:
     answer = answer_text(detail.answer)
     if not answer:
         answer = job.state.value if job.state.is_over else "open"
-    words = (moment(job.started_when), request_text(job.method, detail.params), answer)
+    texts = (moment(job.started_when), request_text(job.method, detail.params), answer)
     return ServerRequestRow(
-        job.request, job.started_at, (*words, formatting.duration(job.elapsed_s))
+        job.request, job.started_at, (*texts, formatting.duration(job.elapsed_s))
     )
 
 
@@ -76,8 +76,8 @@ def _of_reply(shown: ServerRequestSnapshot, now: float, *, is_over: bool) -> Ser
         answer, after = result_text(shown.answer), shown.answered_at - shown.at
     else:
         answer, after = "not answered" if is_over else "open", now - shown.at
-    words = (moment(shown.when), request_text(shown.method, shown.params), answer)
-    return ServerRequestRow(shown.number, shown.at, (*words, formatting.duration(max(after, 0.0))))
+    texts = (moment(shown.when), request_text(shown.method, shown.params), answer)
+    return ServerRequestRow(shown.number, shown.at, (*texts, formatting.duration(max(after, 0.0))))
 
 
 _TIME: Final = 25  # digits: with a date
@@ -108,7 +108,7 @@ class ServerRequestsSection(QWidget):
     ) -> None:
         """Show the questions of a job; `detail_of` finds those that are jobs."""
         rows = server_request_rows(detail, detail_of)
-        self.model.show_rows([row.words for row in rows], [row.number for row in rows])
+        self.model.show_rows([row.texts for row in rows], [row.number for row in rows])
 
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:

@@ -116,8 +116,8 @@ class TaskSection(QWidget):
             self.frame_followed.emit(number)
 
 
-def _put(label: QLabel, words: str) -> None:
+def _put(label: QLabel, text: str) -> None:
     """Set a label's text only if it changed, so that a selection in it stays."""
-    if label.text() != words:
-        label.setText(words)
-        label.setToolTip(plain_tip(words))
+    if label.text() != text:
+        label.setText(text)
+        label.setToolTip(plain_tip(text))

@@ -197,10 +197,10 @@ class TickDelegate(QStyledItemDelegate):
         index: QModelIndex | QPersistentModelIndex,
     ) -> bool:
         """Show all findings of the tick under the mouse."""
-        words = index.data(MARK) if event.type() is QEvent.Type.ToolTip else ""
-        if not words:
+        text = index.data(MARK) if event.type() is QEvent.Type.ToolTip else ""
+        if not text:
             return super().helpEvent(event, view, option, index)
-        QToolTip.showText(event.globalPos(), plain_tip(words), view)
+        QToolTip.showText(event.globalPos(), plain_tip(text), view)
         return True
 
 

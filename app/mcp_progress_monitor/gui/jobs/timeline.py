@@ -364,14 +364,14 @@ class JobTimeline(QAbstractScrollArea):
         plot, axis, metrics = self._plot(), self.axis, self.fontMetrics()
         elapsed = AxisSpan(axis.low - self._whole.low, axis.high - self._whole.low)
         marks = elapsed.time_lines(max(plot.width() // _EVERY, 2))
-        words = [formatting.duration(mark) if mark else "0" for mark in marks]
+        labels = [formatting.duration(mark) if mark else "0" for mark in marks]
         places = [self._x(self._whole.low + mark) for mark in marks]
         wanted = [
             (x, float(metrics.horizontalAdvance(said)))
-            for x, said in zip(places, words, strict=True)
+            for x, said in zip(places, labels, strict=True)
         ]
         lefts = label_places(wanted, plot.left(), plot.right() + GAP)
-        for x, said, left in zip(places, words, lefts, strict=True):
+        for x, said, left in zip(places, labels, lefts, strict=True):
             painter.setPen(self._appearance.line())
             painter.drawLine(QPointF(x, self._top()), QPointF(x, plot.bottom()))
             if left is not None:
@@ -412,12 +412,12 @@ class JobTimeline(QAbstractScrollArea):
         for place, span in enumerate(phases):
             area = self._bar(top, span.began_at, span.ended_at)
             painter.fillRect(area, look.ground(tone, _STRENGTHS[place % 2]))
-            words = job_texts.line(span.text)
+            text = job_texts.line(span.text)
             if area.width() > 3 * GAP and len(phases) > 1:
                 painter.setPen(look.colour(Tone.TEXT))
                 inner = area.adjusted(GAP_S, 0, -GAP_S, 0)
                 shown = painter.fontMetrics().elidedText(
-                    words, Qt.TextElideMode.ElideRight, int(inner.width())
+                    text, Qt.TextElideMode.ElideRight, int(inner.width())
                 )
                 painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter), shown)
         for span in lane.spans:
@@ -472,8 +472,8 @@ class JobTimeline(QAbstractScrollArea):
     def viewportEvent(self, event: QEvent) -> bool:
         """Show a tool tip for what is under the mouse."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            words = self.tip_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), plain_tip(words), self.viewport())
+            text = self.tip_at(QPointF(event.pos()))
+            QToolTip.showText(event.globalPos(), plain_tip(text), self.viewport())
             return True
         return super().viewportEvent(event)
 
@@ -508,10 +508,10 @@ class TimelinePane(QWidget):
     ) -> None:
         super().__init__(parent)
         self.timeline = JobTimeline(jobs, shown, appearance, self)
-        self.words = QLabel(self)
-        self.words.setTextFormat(Qt.TextFormat.PlainText)
-        self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.words.setAccessibleName("Selected span")
+        self.label = QLabel(self)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.label.setAccessibleName("Selected span")
         self.show_button = self._button("Show in Traffic", "Show the messages of the span (Enter)")
         larger = self._button("Zoom in", "Zoom in (+, Ctrl+wheel)")
         smaller_ = self._button("Zoom out", "Zoom out (-, Ctrl+wheel)")
@@ -524,16 +524,16 @@ class TimelinePane(QWidget):
         self.timeline.span_changed.connect(self._on_span_changed)
         bar = in_row(larger, smaller_, whole, margins=(GAP, GAP_S, GAP, GAP_S), spacing=GAP_S)
         bar.addSpacing(GAP)
-        bar.addWidget(self.words, 1)
+        bar.addWidget(self.label, 1)
         bar.addWidget(self.show_button)
         in_column(bar, (self.timeline, 1), of=self, margins=0, spacing=0)
         order_tabs(self)
         self.begins_at = self.timeline
         self._on_span_changed(None)
 
-    def _button(self, words: str, tip: str) -> QToolButton:
+    def _button(self, text: str, tip: str) -> QToolButton:
         button = QToolButton(self)
-        button.setText(words)
+        button.setText(text)
         button.setToolTip(plain_tip(tip))
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         return button
@@ -542,13 +542,13 @@ class TimelinePane(QWidget):
     def _on_span_changed(self, span: tuple[float, float] | None) -> None:
         self.show_button.setEnabled(span is not None)
         if span is None:
-            self.words.setText("Drag to select a span of time")
-            self.words.setToolTip("Drag over the lanes to select the messages of a span of time")
+            self.label.setText("Drag to select a span of time")
+            self.label.setToolTip("Drag over the lanes to select the messages of a span of time")
             return
         begin, end = (formatting.clock(when) for when in span)
         length = formatting.duration(span[1] - span[0])
-        self.words.setText(f"{begin} to {end} · {length}")
-        self.words.setToolTip(plain_tip(self.words.text()))
+        self.label.setText(f"{begin} to {end} · {length}")
+        self.label.setToolTip(plain_tip(self.label.text()))
 
     @Slot()
     def _on_show(self) -> None:

@@ -308,7 +308,7 @@ class ConversationView(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Prompt for the model")
 
-    def words(self) -> str:
+    def text(self) -> str:
         """All texts, in order."""
         return "\n".join(label.text() for label in self.findChildren(QLabel))
 
@@ -361,10 +361,10 @@ class SamplingBody(QuestionBody):
         self.accept_text = "&Send answer"
         self.decline_text = "Re&fuse"
         self._aside = ConversationView(question.params, appearance, self)
-        self.words = QPlainTextEdit(self)
-        self.words.setTabChangesFocus(True)
-        self.words.setPlaceholderText("Enter the assistant's answer")
-        self.words.setAccessibleName("Assistant's answer")
+        self.answer_text = QPlainTextEdit(self)
+        self.answer_text.setTabChangesFocus(True)
+        self.answer_text.setPlaceholderText("Enter the assistant's answer")
+        self.answer_text.setAccessibleName("Assistant's answer")
         self.model = QLineEdit(hinted_model(question.params) or _MODEL, self)
         self.model.setAccessibleName("Model name")
         self.model.setToolTip("Set the model name to send to the server")
@@ -389,9 +389,9 @@ class SamplingBody(QuestionBody):
         if self._pages.currentWidget() is self.editor:
             self.editor.apply()
             return None if self.editor.mistake else Sampled(self.editor.value())
-        is_empty = not typed_text(self.words.document()).strip()
+        is_empty = not typed_text(self.answer_text.document()).strip()
         self._show_note("Write an answer first, or decline." if is_empty else "")
-        mark_invalid(self.words, self.appearance, is_wrong=is_empty)
+        mark_invalid(self.answer_text, self.appearance, is_wrong=is_empty)
         return None if is_empty else Sampled(self._result())
 
     def declined(self) -> Answer:
@@ -418,7 +418,7 @@ class SamplingBody(QuestionBody):
         grid = QGridLayout(page)
         grid.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         grid.setSpacing(GAP_S)
-        grid.addWidget(self.words, 0, 0, 1, 4)
+        grid.addWidget(self.answer_text, 0, 0, 1, 4)
         grid.addWidget(self.error, 1, 0, 1, 4)
         grid.addWidget(QLabel("Model", page), 2, 0)
         grid.addWidget(self.model, 2, 1)
@@ -432,14 +432,14 @@ class SamplingBody(QuestionBody):
         self._pages.addWidget(self.editor)
 
     def _result(self) -> dict[str, object]:
-        text = typed_text(self.words.document())
+        text = typed_text(self.answer_text.document())
         return sampled(text, self.model.text(), self.stop.currentText())
 
     def _read_json(self, result: dict[str, object]) -> None:
         content, model, stop = (result.get(key) for key in ("content", "model", "stopReason"))
         text = content.get("text") if isinstance(content, dict) else None
         if isinstance(text, str):
-            self.words.setPlainText(text)
+            self.answer_text.setPlainText(text)
         if isinstance(model, str):
             self.model.setText(model)
         self.stop.setCurrentText(stop if isinstance(stop, str) else "")

@@ -266,9 +266,9 @@ class ServerEditor(QDialog):
 
     def _show_preview(self, reading: DraftResult) -> None:
         if reading.definition is None:
-            words = "What will run or be contacted is shown here once the fields are valid."
+            hint = "What will run or be contacted is shown here once the fields are valid."
             first = next(iter(reading.errors.values()), "")
-            lines = [words, visible(first)] if self._has_tried else [words]
+            lines = [hint, visible(first)] if self._has_tried else [hint]
         else:
             table = self.server.variables
             if self.server.is_url.isChecked():

@@ -159,11 +159,11 @@ class ServerExportDialog(QDialog):
         self._text = text
         shown = elide(visible(text, keep_line_ends=True), _SHOWN)
         self.shown.setPlainText(shown)
-        words = [one_line(each) for each in left_out[:_LEFT_OUT]]
+        omitted = [one_line(each) for each in left_out[:_LEFT_OUT]]
         if len(left_out) > _LEFT_OUT:
-            words.append(f"and {len(left_out) - _LEFT_OUT} more")
-        if words:
-            self._show_note("Omitted: {}".format("; ".join(words)), Tone.WARNING)
+            omitted.append(f"and {len(left_out) - _LEFT_OUT} more")
+        if omitted:
+            self._show_note("Omitted: {}".format("; ".join(omitted)), Tone.WARNING)
         elif self.with_secrets.isChecked():
             self._show_note("Contains secrets in plain text.", Tone.WARNING)
         else:

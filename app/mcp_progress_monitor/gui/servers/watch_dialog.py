@@ -161,8 +161,8 @@ class WatchDialog(QDialog):
     def show_done(self, text: str, error: ErrorDetails | None = None) -> None:
         """Show what was changed, the remaining steps, and the error if any change failed."""
         failed = "" if error is None else error.as_text()
-        words = "\n".join(filter(None, (text, failed)))
-        self._show_note(visible(words, keep_line_ends=True), Tone.BAD if failed else Tone.GOOD)
+        shown = "\n".join(filter(None, (text, failed)))
+        self._show_note(visible(shown, keep_line_ends=True), Tone.BAD if failed else Tone.GOOD)
 
     def set_ticked(self, name: str, *, is_on: bool) -> None:
         """Check a server by its name, as a click does."""

@@ -431,7 +431,7 @@ class _Known(NamedTuple):
     """What the index tells about a row; `method` and `key` are None if it does not have them."""
 
     kind: FrameKind
-    words: tuple[str, ...]
+    texts: tuple[str, ...]
     method: str | None
     key: str | None
 
@@ -483,13 +483,13 @@ class TrafficCells:
         if column == _METHOD:
             return self._content(place, known.kind).method if known.method is None else known.method
         if column == _SERVER:
-            return self._titles.text(known.words[_SERVER])
+            return self._titles.text(known.texts[_SERVER])
         if column == _SUMMARY:
             text = self._content(place, known.kind).summary
             if known.kind is FrameKind.ERROR and self.is_expected(place):
                 return f"{text} — expected of a server before 2026-07-28"
             return text
-        return known.words[column]
+        return known.texts[column]
 
     def tip(self, place: int, column: int) -> str:
         if column == _TIME:
@@ -499,7 +499,7 @@ class TrafficCells:
             when = self._timeline.columns.when(place, found[0].ats[found[1]])
             return formatting.date_and_clock(when)
         known = self._index_row(place) if column == _SERVER else None
-        return "" if known is None else self._titles.tip(known.words[_SERVER])
+        return "" if known is None else self._titles.tip(known.texts[_SERVER])
 
     def delta(self, place: int, previous: int) -> str:
         """Return the seconds from the frame at `previous` to that at `place`, to the millisecond.

@@ -33,7 +33,7 @@ class _Offer(NamedTuple):
     """An action; if `is_wide` its key works in all of the pane, else only in the table."""
 
     name: str
-    words: str
+    label: str
     key: str = ""
     icon: str = ""
     is_wide: bool = False
@@ -128,7 +128,7 @@ class TrafficActions(QObject):
         return made
 
     def _add(self, offer: _Offer, place: QWidget) -> None:
-        text = offer.words
+        text = offer.label
         action = QAction(text, self._group)
         action.setObjectName(f"traffic.{offer.name}")
         action.setData(offer.name)

@@ -119,7 +119,7 @@ class TrafficDelegate(QStyledItemDelegate):
     def _picture(
         self, view: QPaintDevice, size: QSize, row: int, look: RowLook
     ) -> tuple[QPixmap, bool]:
-        words = tuple(self._model.text(row, column) for column, _left, _width in look.cells)
+        texts = tuple(self._model.text(row, column) for column, _left, _width in look.cells)
         signs = tuple(self._signs(row))
         kind = self._model.kind(row)
         if kind is FrameKind.ERROR and self._model.is_expected(row):
@@ -127,7 +127,7 @@ class TrafficDelegate(QStyledItemDelegate):
 
         def paint(on_picture: QPainter, area: QRect) -> None:
             on_picture.setFont(self._font)
-            for (column, left, width), text in zip(look.cells, words, strict=True):
+            for (column, left, width), text in zip(look.cells, texts, strict=True):
                 cell = QRect(left, 0, width, area.height())
                 if column == TrafficColumn.SUMMARY:
                     for icon, tone in signs:
@@ -135,7 +135,7 @@ class TrafficDelegate(QStyledItemDelegate):
                 on_picture.setPen(self._colour(kind, column))
                 self._write(on_picture, cell.adjusted(PADDING, 0, -PADDING, 0), column, text)
 
-        shown = (words, kind, signs, look.cells)
+        shown = (texts, kind, signs, look.cells)
         return self._pictures.of(view, size, shown, look.ground, paint)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -188,14 +188,14 @@ class TrafficDelegate(QStyledItemDelegate):
         row, column = index.row(), index.column()
         mark, text = self._model.mark_of(row), self._model.text(row, column)
         note = self._model.note_of(row)
-        words = [f"Note: {note}"] if note else []
+        lines = [f"Note: {note}"] if note else []
         if mark:
-            words.append(f"Finding: {mark}")
+            lines.append(f"Finding: {mark}")
         if self._fitting(text, column, width - 2 * PADDING) != text:
-            words.append(text)
+            lines.append(text)
         if more := self._model.tip(row, column):
-            words.append(more)
-        return "\n".join(words)
+            lines.append(more)
+        return "\n".join(lines)
 
     def _signs(self, row: int) -> Iterator[tuple[str, Tone]]:
         """The icons before a summary: the user's mark and note, a violation."""

@@ -237,9 +237,9 @@ class ServerLists:
             what = f"The server did not answer {method} within {_LIMIT_S:g} s"
             raise UserError(ErrorDetails(what, self._connection.id))
         if reply.result is None:
-            words = as_object(reply.error).get("message")
+            text = as_object(reply.error).get("message")
             raise UserError(
-                ErrorDetails(f"The server refused {method}: {words}", self._connection.id)
+                ErrorDetails(f"The server refused {method}: {text}", self._connection.id)
             )
         if reply.size <= OVERSIZED and not isinstance(reply.result.get(kind.member), Elided):
             return reply.result

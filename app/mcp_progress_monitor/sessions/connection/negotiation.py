@@ -184,8 +184,8 @@ def _answer(ask: Ask, reply: RequestAnswered) -> str:
     """A reply in short."""
     if reply.error is not None:
         code = shown(reply.error.get("code"))
-        words = reply.error.get("message")
-        said = f": {words}" if isinstance(words, str) and words else ""
+        text = reply.error.get("message")
+        said = f": {text}" if isinstance(text, str) and text else ""
         return formatting.one_line(f"error {code}{said}", _TEXT_LIMIT)
     agreed = eras.read_opening(ask.method, reply.result or {}, ask.revision)
     return "invalid result" if agreed is None else f"speaks {agreed.revision}"

@@ -60,7 +60,7 @@ class ExchangeEnd(enum.Enum):
     ANSWERED = enum.auto()
     CANCELLED = enum.auto()
     LOST = enum.auto()  # the connection ended first, or the stream that should carry the reply
-    GIVEN_UP = enum.auto()  # this client gave up; `PendingRequest.words` say why
+    GIVEN_UP = enum.auto()  # this client gave up; `PendingRequest.reason` says why
     IDLE_TIMEOUT = enum.auto()
     TOTAL_TIMEOUT = enum.auto()
 
@@ -88,10 +88,10 @@ class PendingRequest:
         "method",
         "outgoing",
         "raw",
+        "reason",
         "reply",
         "request",
         "rounds",
-        "words",
     )
 
     def __init__(
@@ -107,7 +107,7 @@ class PendingRequest:
         self.raw = b""
         self.is_asking = False
         self.rounds = 0
-        self.words = ""
+        self.reason = ""
         self.loss: Loss | None = None
         self._over = anyio.Event()
 
@@ -395,7 +395,7 @@ class Outbox:
             return
         self.peer.forget(exchange.outgoing.id)
         exchange.loss = loss
-        exchange.words = loss.details.as_text()
+        exchange.reason = loss.details.as_text()
         self.give_up(exchange, ExchangeEnd.LOST if loss.outcome == "lost" else ExchangeEnd.GIVEN_UP)
 
     async def outgoing(self, at_once: int) -> AsyncIterator[list[OutgoingMessage]]:
@@ -490,7 +490,7 @@ class Outbox:
         self.stop()
         for exchange in self._unsent:
             if exchange.request is None and reason:
-                exchange.words = f"{reason} before this was sent; it is safe to send again"
+                exchange.reason = f"{reason} before this was sent; it is safe to send again"
         for exchange in self._waiting():
             self.give_up(exchange, ExchangeEnd.LOST)
         self._outbox.close()

@@ -178,8 +178,8 @@ class Subscriptions:
                 ErrorDetails(f"The server did not answer {method} within {_LIMIT_S:g} s", where)
             )
         elif exchange.reply.error is not None:
-            words = exchange.reply.error.get("message")
-            self._report(ErrorDetails(f"The server refused {method}: {words}", where))
+            text = exchange.reply.error.get("message")
+            self._report(ErrorDetails(f"The server refused {method}: {text}", where))
 
     def _report(self, error: ErrorDetails | None) -> None:
         self.error = error

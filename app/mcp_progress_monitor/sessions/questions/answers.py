@@ -38,9 +38,9 @@ def format_violations(schema: JsonObject, content: JsonObject) -> list[str]:
     found = []
     for name, field in as_object(schema.get("properties")).items():
         value, wanted = content.get(name), as_object(field).get("format")
-        fits, words = _FORMATS.get(wanted if isinstance(wanted, str) else "", _ANY)
+        fits, title = _FORMATS.get(wanted if isinstance(wanted, str) else "", _ANY)
         if isinstance(value, str) and not fits(value):
-            found.append(f"{name}: {value!r} is not a valid {words}")
+            found.append(f"{name}: {value!r} is not a valid {title}")
     return found
 
 

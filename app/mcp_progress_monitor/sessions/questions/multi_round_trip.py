@@ -45,10 +45,10 @@ _PAUSES_S: Final = (0.05, 0.1, 0.25)
 class InputRequiredError(Exception):
     """Input cannot be given: the message says why, and ends the call."""
 
-    def __init__(self, words: str, *, is_wanted: bool = False) -> None:
+    def __init__(self, text: str, *, is_wanted: bool = False) -> None:
         """`is_wanted`: the user refused."""
-        super().__init__(words)
-        self.words = words
+        super().__init__(text)
+        self.text = text
         self.is_wanted = is_wanted
 
 
@@ -119,7 +119,7 @@ class MultiRoundTrips:
 
     async def _send_cancel(self, exchange: PendingRequest) -> None:
         """Record that a call ended between two requests: no message shows it."""
-        if exchange.end is ExchangeEnd.CANCELLED and exchange.is_asking and not exchange.words:
+        if exchange.end is ExchangeEnd.CANCELLED and exchange.is_asking and not exchange.reason:
             await self._end(exchange, "cancelled", "Cancelled while a question was open")
 
     async def _try(self, work: _RoundWork) -> None:
@@ -127,8 +127,8 @@ class MultiRoundTrips:
         try:
             await self._ask_and_retry(work)
         except InputRequiredError as error:
-            exchange.words = error.words
-            await self._end(exchange, "cancelled" if error.is_wanted else "failed", error.words)
+            exchange.reason = error.text
+            await self._end(exchange, "cancelled" if error.is_wanted else "failed", error.text)
             end = ExchangeEnd.CANCELLED if error.is_wanted else ExchangeEnd.GIVEN_UP
             self._connection.outbox.give_up(exchange, end)
         except anyio.ClosedResourceError:
@@ -156,8 +156,8 @@ class MultiRoundTrips:
     async def _ask_and_retry(self, work: _RoundWork) -> None:
         exchange = work.exchange
         if exchange.rounds > MOST_ROUNDS:
-            words = f"The server required input {exchange.rounds} times"
-            raise InputRequiredError(f"{words}: the call was stopped after {MOST_ROUNDS} rounds")
+            text = f"The server required input {exchange.rounds} times"
+            raise InputRequiredError(f"{text}: the call was stopped after {MOST_ROUNDS} rounds")
         required = await anyio.to_thread.run_sync(read_required, work.raw)
         params = _first_params(exchange, self._connection.outbox.peer.stamps)
         if required.requests:
@@ -204,8 +204,8 @@ class MultiRoundTrips:
         try:
             return self._incoming.read(request.get("method"), request.get("params"))
         except RpcError as error:
-            words = f"The input request {shown(key)} cannot be answered: {error.message}"
-            raise InputRequiredError(words) from error
+            text = f"The input request {shown(key)} cannot be answered: {error.message}"
+            raise InputRequiredError(text) from error
 
     async def _result(self, asked: ServerRequest, where: QuestionOrigin) -> JsonObject:
         question, answer = await self._incoming.ask(asked, where)

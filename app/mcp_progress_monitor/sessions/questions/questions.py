@@ -66,8 +66,8 @@ class AnswerProgress:
 
     def enter(self, phase: AnswerPhase, at: float) -> JsonObject | None:
         """The notification's parameters for `phase`; None if none is due."""
-        words = self._text.get(phase)
-        if words is None or self._is_over or not self._has_room(phase, at):
+        text = self._text.get(phase)
+        if text is None or self._is_over or not self._has_room(phase, at):
             return None
         value = self._value(phase)
         if not self._last < value:
@@ -79,7 +79,7 @@ class AnswerProgress:
             PROGRESS_TOKEN: self._token,
             "progress": int(value) if value.is_integer() else value,
             "total": len(self._order),
-            "message": words,
+            "message": text,
         }
 
     def end(self) -> None:

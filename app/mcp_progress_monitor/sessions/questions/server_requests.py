@@ -186,8 +186,8 @@ def _sampling(params: JsonObject) -> ServerRequest:
         notes += _message_errors(number, as_object(message))
     if type(params.get("maxTokens")) is not int:
         notes.append(_wrong(params, "maxTokens", "an integer"))
-    words = _last_output(messages)
-    return ServerRequest(CREATE_MESSAGE, "sampling", words, None, None, params, tuple(notes))
+    text = _last_output(messages)
+    return ServerRequest(CREATE_MESSAGE, "sampling", text, None, None, params, tuple(notes))
 
 
 def _last_output(messages: list[Any]) -> str:
@@ -349,8 +349,8 @@ class ServerRequests:
 
     def _check_room(self, fact: RequestMade) -> None:
         if self.era is Era.PER_REQUEST:
-            words = f"Servers of 2026-07-28 must not send requests, such as {fact.method}"
-            raise RpcError(METHOD_NOT_FOUND, words)
+            text = f"Servers of 2026-07-28 must not send requests, such as {fact.method}"
+            raise RpcError(METHOD_NOT_FOUND, text)
         if len(self._open) >= _MOST_OPEN:
             raise RpcError(TOO_MANY, f"{_MOST_OPEN} questions are open: answer them first")
 
@@ -454,8 +454,8 @@ class ServerRequests:
         rule = settings.rules.of(question.kind)
         automatic = settings.rules.automatic(question.kind, settings.roots)
         if automatic is not None and (misfits := violations_of(question, automatic)):
-            words = ["The rule's answer is not valid:", *misfits]
-            error = "\n".join(filter(None, [question.error, *words]))
+            lines = ["The rule's answer is not valid:", *misfits]
+            error = "\n".join(filter(None, [question.error, *lines]))
             question, automatic = question._replace(error=error), None
         self._show_phase(phases, AnswerPhase.SHOWING)
         if automatic is not None and not rule.delay_s:

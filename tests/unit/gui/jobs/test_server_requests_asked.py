@@ -32,7 +32,7 @@ def test_requests_of_the_server_are_reported_with_their_answers() -> None:
     parent = detail(job(id=7), children=(8, 99))
     rows = server_request_rows(parent, jobs.detail)
     assert [row.number for row in rows] == [30]
-    assert words([row.words for row in rows]) == [("Who?", 'accepted: name="Ada"', "4.2 s")]
+    assert words([row.texts for row in rows]) == [("Who?", 'accepted: name="Ada"', "4.2 s")]
     assert server_request_rows(jobs.details[8], jobs.detail) == rows
 
 
@@ -44,7 +44,7 @@ def test_an_open_question_and_one_that_was_never_answered_say_so() -> None:
     )
     jobs.put(still, gone)
     rows = server_request_rows(detail(job(id=7), children=(9, 8)), jobs.detail)
-    assert [row.words[2] for row in rows] == ["open", "Lost"]
+    assert [row.texts[2] for row in rows] == ["open", "Lost"]
 
 
 def test_questions_in_replies_are_reported_with_the_answers_of_the_next_round() -> None:
@@ -55,9 +55,9 @@ def test_questions_in_replies_are_reported_with_the_answers_of_the_next_round() 
     second = ServerRequestSnapshot(14, "k", "elicitation/create", params, 120.0, 0.0)
     going = detail(job(id=7, elapsed_s=52.0), asked=(first, second))
     rows = server_request_rows(going, FakeJobs().detail)
-    assert words([row.words for row in rows]) == [
+    assert words([row.texts for row in rows]) == [
         ("Who?", "declined", "3.0 s"),
         ("Who?", "open", "32 s"),
     ]
     over = detail(job(id=7, state=JobState.LOST), asked=(second,))
-    assert server_request_rows(over, FakeJobs().detail)[0].words[2] == "not answered"
+    assert server_request_rows(over, FakeJobs().detail)[0].texts[2] == "not answered"

@@ -129,9 +129,9 @@ async def test_what_was_never_sent_is_reported_so_at_the_end() -> None:
         await anyio.wait_all_tasks_blocked()
         server.end(exit_code=9)
         assert await unsent.wait(Limits(), connection.now) is ExchangeEnd.LOST
-        assert unsent.words.startswith("The server exited before this was sent")
+        assert unsent.reason.startswith("The server exited before this was sent")
         assert sent.request is not None
-        assert sent.words == ""
+        assert sent.reason == ""
 
 
 async def test_the_reason_we_had_for_the_end_is_the_one_told() -> None:

@@ -224,7 +224,7 @@ async def test_a_request_that_is_lost_alone_ends_with_words_and_frees_its_token(
         )
         request_broker.outbox.lose(exchange.request, loss)
         assert (exchange.end, exchange.loss) == (end, loss)
-        assert exchange.words == "The stream broke (there)\nIssue it again."
+        assert exchange.reason == "The stream broke (there)\nIssue it again."
         assert not request_broker.outbox.is_due(exchange.request)
         assert not request_broker.outbox.peer.is_token_in_use("mine")
         request_broker.outbox.lose(exchange.request, loss)  # of no use, and no harm

@@ -170,7 +170,7 @@ async def test_after_ten_rounds_the_call_is_given_up_in_words() -> None:
         assert await over(exchange) is ExchangeEnd.GIVEN_UP
         assert request_broker.connection.outbox.waiting_count == 0
     assert len(server.raw) == 11
-    assert exchange.words.startswith("The server required input 11 times")
+    assert exchange.reason.startswith("The server required input 11 times")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ async def test_what_cannot_be_asked_ends_the_call_in_words(inner: bytes, words: 
     async with questioned(Requiring(inner), era=Era.PER_REQUEST) as request_broker:
         exchange = call(request_broker)
         assert await over(exchange) is ExchangeEnd.GIVEN_UP
-    assert words in exchange.words
+    assert words in exchange.reason
     assert request_broker.told == []
 
 
@@ -200,7 +200,7 @@ async def test_a_kind_that_was_not_declared_ends_the_call() -> None:
     async with questioned(server, rules=rules, era=Era.PER_REQUEST) as request_broker:
         exchange = call(request_broker)
         assert await over(exchange) is ExchangeEnd.GIVEN_UP
-    assert "does not support sampling/createMessage" in exchange.words
+    assert "does not support sampling/createMessage" in exchange.reason
 
 
 async def test_refused_sampling_ends_the_call_and_closes_its_other_questions() -> None:
@@ -210,7 +210,7 @@ async def test_refused_sampling_ends_the_call_and_closes_its_other_questions() -
         sampling, _form = await request_broker.asked(2)
         request_broker.questions.answer(sampling.id, Refused("No models here"))
         assert await over(exchange) is ExchangeEnd.CANCELLED
-    assert exchange.words == "Refused: No models here"
+    assert exchange.reason == "Refused: No models here"
     assert request_broker.questions.open() == ()
     assert len(server.raw) == 1
     assert not request_broker.clock.is_suspended
@@ -356,4 +356,4 @@ def test_nothing_that_a_server_writes_breaks_the_reading(inner: bytes) -> None:
     try:
         read_required(b'{"result":{' + inner + b"}}")
     except InputRequiredError as error:
-        assert error.words  # noqa: PT017  # either is right
+        assert error.text  # noqa: PT017  # either is right

@@ -18,8 +18,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.secrets import shown_url
 from mcp_progress_monitor.sessions.transport.base import Loss
-from mcp_progress_monitor.sessions.transport.http import errors
-from mcp_progress_monitor.sessions.transport.http import oauth_callback as words
+from mcp_progress_monitor.sessions.transport.http import errors, oauth_callback
 from mcp_progress_monitor.sessions.transport.http.errors import (
     BrokenError,
     HttpRefusedError,
@@ -160,7 +159,7 @@ class _Bounded(httpx2.AsyncByteStream):
 async def read_answer(response: httpx2.Response) -> httpx2.Response:
     """Read an authorization server's whole response. `UserError` if it is too long or slow."""
     if await _is_cut(response, _LARGEST):
-        raise words.too_large(formatting.size(_LARGEST), str(response.request.url))
+        raise oauth_callback.too_large(formatting.size(_LARGEST), str(response.request.url))
     return response
 
 

@@ -211,7 +211,7 @@ class HttpEndpoint:
         self, request: int, loss: Loss, stamp: tuple[float, float]
     ) -> Iterator[Sequence[Frame]]:
         if self.line.is_due(request):
-            fields = {"request": request, "outcome": loss.outcome, "text": loss.problem.as_text()}
+            fields = {"request": request, "outcome": loss.outcome, "text": loss.details.as_text()}
             yield [self.inbound.event("call_ended", stamp, **fields)]
             self.line.lost(request, loss)
 

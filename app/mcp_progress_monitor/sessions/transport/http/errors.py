@@ -147,7 +147,7 @@ def _break(error: Exception, proxy: str | None) -> str:
     if "without sending a response" in said:
         who = "the server" if proxy is None else f"the server, or the proxy {proxy} in front of it,"
         return f"{who} closed the connection without a response"
-    if any(words in said for words in _CUT):
+    if any(text in said for text in _CUT):
         return "the connection ended in the middle of the response"
     if isinstance(error, httpx2.ReadError) and not said:
         return "the connection was lost"
@@ -213,7 +213,7 @@ def _proxy_to(where: str) -> str | None:
 def _tls(error: ssl.SSLError, where: str) -> ErrorDetails:
     said = str(error).lower()
     hint = next(
-        (hint for words, hint in _TLS_HINTS if words in said),
+        (hint for text, hint in _TLS_HINTS if text in said),
         "Check that the address starts with https:// and that its certificate is valid.",
     )
     if (proxy := _proxy_to(where)) is not None:

@@ -105,8 +105,8 @@ class OAuthCallback:
         async with self._turns, stream:
             with contextlib.suppress(*_GONE), anyio.move_on_after(_PATIENCE_S):
                 head = await _head(stream)
-                status, words = self._taken(head)
-                await stream.send(_page(status, words, with_body=not head.startswith(b"HEAD ")))
+                status, text = self._taken(head)
+                await stream.send(_page(status, text, with_body=not head.startswith(b"HEAD ")))
                 await stream.send_eof()
         if self._answer is not None:  # not earlier: the waiting task closes the page
             self._came.set()
@@ -170,9 +170,9 @@ def state_in(url: str) -> str:
     return parse_qs(urlsplit(url).query).get("state", [""])[0]
 
 
-def _page(status: str, words: str, *, with_body: bool) -> bytes:
+def _page(status: str, text: str, *, with_body: bool) -> bytes:
     """A page of plain text, without scripts or caching."""
-    body = f"{words}\n".encode()
+    body = f"{text}\n".encode()
     head = (
         f"HTTP/1.1 {status}\r\n"
         "Content-Type: text/plain; charset=utf-8\r\n"
@@ -229,10 +229,10 @@ def place(url: str) -> str:
 
 def refused(answer: CallbackAnswer, url: str) -> UserError:
     """The authorization server returned an error, quoted as received."""
-    words = f"{answer.error}: {answer.description}" if answer.description else answer.error
+    text = f"{answer.error}: {answer.description}" if answer.description else answer.error
     is_denial = answer.error == "access_denied"
     what = "The sign-in was denied" if is_denial else "The authorization server refused the sign-in"
-    return UserError(ErrorDetails(what, host_of(url), _AGAIN, words))
+    return UserError(ErrorDetails(what, host_of(url), _AGAIN, text))
 
 
 def too_late(limit_s: float, strangers: int, url: str) -> UserError:
@@ -321,6 +321,6 @@ def _readable(said: str) -> str:
         document = None
     if isinstance(document, dict) and isinstance(document.get("error"), str):
         described = document.get("error_description")
-        words = [document["error"], described if isinstance(described, str) else ""]
-        return one_line(": ".join(filter(None, words)), _LONGEST_SHOWN)
+        parts = [document["error"], described if isinstance(described, str) else ""]
+        return one_line(": ".join(filter(None, parts)), _LONGEST_SHOWN)
     return visible(_HIDDEN.sub(r'\1"(hidden)"', said[:_LONGEST_SHOWN]), keep_line_ends=True)

@@ -31,7 +31,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.sessions.connection.clocks import SIGN_IN_S
-from mcp_progress_monitor.sessions.transport.http import oauth_callback as words
+from mcp_progress_monitor.sessions.transport.http import oauth_callback
 from mcp_progress_monitor.sessions.transport.http.client import read_answer, read_refusal
 from mcp_progress_monitor.sessions.transport.http.oauth_callback import (
     HOST,
@@ -234,19 +234,21 @@ class Discovery:
                 authorization server does not support PKCE.
         """
         if context.protected_resource_metadata is None and self._resource_fault:
-            raise words.unusable_resource(self._resource_fault, words.place(self._url))
+            raise oauth_callback.unusable_resource(
+                self._resource_fault, oauth_callback.place(self._url)
+            )
         named, metadata = context.auth_server_url, context.oauth_metadata
         if named is not None and (
             metadata is None or not issuers_match(str(metadata.issuer), named)
         ):
-            raise words.without_metadata(named, self._server_fault)
+            raise oauth_callback.without_metadata(named, self._server_fault)
         if metadata is None:
             if self._server_fault:
-                raise words.without_metadata(self._url, self._server_fault)
+                raise oauth_callback.without_metadata(self._url, self._server_fault)
             return  # 2025-03-26: without metadata, the standard paths apply
         methods = metadata.code_challenge_methods_supported or []
         if _CHALLENGE_METHOD not in methods:
-            raise words.without_pkce(str(metadata.issuer), methods)
+            raise oauth_callback.without_pkce(str(metadata.issuer), methods)
 
     def check_registration(self, context: OAuthContext) -> None:
         """Check that the authorization server supports client registration.
@@ -258,7 +260,7 @@ class Discovery:
         if context.client_info is not None or metadata is None or metadata.registration_endpoint:
             return
         if not should_use_client_metadata_url(metadata, context.client_metadata_url):
-            raise words.without_registration(str(metadata.issuer))
+            raise oauth_callback.without_registration(str(metadata.issuer))
 
     def _read(
         self, response: httpx2.Response, model: type[BaseModel], *, must_be: bool
@@ -268,7 +270,7 @@ class Discovery:
         Many sites answer any path with a page: only a JSON object counts as metadata, unless the
         server itself named the URL (`must_be`).
         """
-        where = words.place(str(response.request.url))
+        where = oauth_callback.place(str(response.request.url))
         if response.status_code >= 500:
             return f"{where} answers {response.status_code}."
         if response.status_code != 200:
@@ -282,7 +284,7 @@ class Discovery:
     def _must_describe_us(self, resource: str, url: str) -> None:
         """Refuse metadata of another origin unless its `resource` is our exact URL."""
         if _origin(url) != _origin(self._url) and _identity(resource) != _identity(self._url):
-            raise words.another_resource(resource, url, words.place(self._url))
+            raise oauth_callback.another_resource(resource, url, oauth_callback.place(self._url))
 
 
 def _status(response: httpx2.Response) -> str:
@@ -290,7 +292,7 @@ def _status(response: httpx2.Response) -> str:
     there = response.headers.get("Location")
     if there is None:
         return str(response.status_code)
-    leads_to = words.place(urljoin(str(response.request.url), there))
+    leads_to = oauth_callback.place(urljoin(str(response.request.url), there))
     return f"{response.status_code} and redirects to {leads_to}"
 
 
@@ -384,7 +386,7 @@ class SignInAuth(httpx2.Auth):
         self._callback: OAuthCallback | None = None
         self._page = ""
         self._discovery: Discovery | None = None
-        self._storage = SignInStorage(store, key, words.place(url), _registered(client))
+        self._storage = SignInStorage(store, key, oauth_callback.place(url), _registered(client))
         self._provider = OAuthClientProvider(
             url, _metadata(client), self._storage, self._remember, self._ask, client.document
         )
@@ -513,7 +515,7 @@ class SignInAuth(httpx2.Auth):
         is_near = is_near and (own.scheme == "http" or own.hostname in _LOOPBACK)
         permitted = {"https", "http"} if is_near else {"https"}
         if not parts.hostname or parts.scheme not in permitted:
-            raise words.not_permitted(url)
+            raise oauth_callback.not_permitted(url)
 
     # The browser
 
@@ -562,17 +564,17 @@ class SignInAuth(httpx2.Auth):
         finally:
             self._sign_ins.end(self._server)
         if answer is None:
-            raise words.too_late(SIGN_IN_S, callback.strangers, url)
+            raise oauth_callback.too_late(SIGN_IN_S, callback.strangers, url)
         if answer.error:
             # Not even the text of another authorization server is shown (RFC 9207, 2.4).
             validate_authorization_response_iss(answer.issuer, self._context.oauth_metadata)
-            raise words.refused(answer, url)
+            raise oauth_callback.refused(answer, url)
         return AuthorizationCodeResult(code=answer.code, state=answer.state, iss=answer.issuer)
 
     async def _failed(self, error: Exception) -> UserError:
         if "invalid_client" in str(error):
             await self._storage.forget_client()  # no longer registered: register again
-        return words.failed(error, words.place(self._url))
+        return oauth_callback.failed(error, oauth_callback.place(self._url))
 
 
 async def _after(
@@ -594,7 +596,7 @@ def _is_refusal(response: httpx2.Response) -> bool:
 def _renewing(response: httpx2.Response) -> httpx2.Response:
     """The response to a refresh; unless it is about the token, it must not discard it."""
     if response.status_code >= 500 or response.status_code == 429:
-        raise words.not_renewed(response.status_code, str(response.request.url))
+        raise oauth_callback.not_renewed(response.status_code, str(response.request.url))
     return response
 
 

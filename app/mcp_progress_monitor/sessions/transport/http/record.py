@@ -52,13 +52,13 @@ class Redactor:
         self._values = sorted(forms, key=len, reverse=True)
 
     def url(self, url: str) -> str:
-        return self.words(shown_url(url))
+        return self.text(shown_url(url))
 
-    def words(self, words: str) -> str:
+    def text(self, text: str) -> str:
         """A text without values known to be secret."""
         for value in self._values:
-            words = words.replace(value, HIDDEN_VALUE)
-        return words
+            text = text.replace(value, HIDDEN_VALUE)
+        return text
 
     def body(self, body: bytes) -> bytes:
         """Bytes that are not a message, without these values."""
@@ -72,7 +72,7 @@ class Redactor:
     def _header(self, name: str, value: str) -> str:
         if name.lower() in self._names or is_secret_header(name):
             return hidden(value)
-        return self.url(value) if name.lower() in _ADDRESSES else self.words(value)
+        return self.url(value) if name.lower() in _ADDRESSES else self.text(value)
 
 
 def _referred(written: str, sent: str) -> list[str]:
@@ -126,7 +126,7 @@ class RecordedExchange:
     when: float = 0.0  # when the head of its response arrived, in seconds since the epoch
     status: int | None = None
     headers: Headers = dataclasses.field(default_factory=list)
-    words: str = "no answer yet"
+    reason: str = "no answer yet"
     body: str = ""
     is_over: bool = False
 
@@ -145,7 +145,7 @@ class ExchangeRecorder:
     @property
     def notes(self) -> tuple[HttpNote, ...]:
         return tuple(
-            HttpNote(each.request, each.status, each.words, _telling(each.headers), each.body)
+            HttpNote(each.request, each.status, each.reason, _telling(each.headers), each.body)
             for each in self._last
         )
 
@@ -175,7 +175,7 @@ class ExchangeRecorder:
     ) -> None:
         exchange.when = self._inbound.clock.wall()
         shown = self.redactor.headers(headers)
-        exchange.status, exchange.headers, exchange.words = status, shown, reason
+        exchange.status, exchange.headers, exchange.reason = status, shown, reason
         self._inbound.record_event(
             "http_response",
             exchange=exchange.number,
@@ -209,7 +209,7 @@ class ExchangeRecorder:
             return
         exchange.is_over = True
         if reason != "complete":
-            exchange.words = f"{exchange.words}; {reason}" if exchange.status else reason
+            exchange.reason = f"{exchange.reason}; {reason}" if exchange.status else reason
         self._inbound.record_event(
             "http_ended", exchange=exchange.number, bytes=size, reason=reason
         )

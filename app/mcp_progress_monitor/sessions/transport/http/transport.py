@@ -173,8 +173,8 @@ class HttpTransport:
             return False
         self._legacy_sse, site.is_legacy_sse = older, True
         self._means.older.add(self._definition.fingerprint)
-        words = f"The server answered {reason}; trying HTTP+SSE of 2024-11-05 instead"
-        site.inbound.record_event("transport_changed", transport="sse", reason=words)
+        text = f"The server answered {reason}; trying HTTP+SSE of 2024-11-05 instead"
+        site.inbound.record_event("transport_changed", transport="sse", reason=text)
         return True
 
     async def receive(self) -> Sequence[Frame]:

@@ -103,7 +103,7 @@ async def test_what_is_too_large_is_broken_off_and_the_connection_goes_on(kind: 
         after = await _goes_on(line)
         assert line.connection.is_open
     assert exchange.end is ExchangeEnd.GIVEN_UP
-    assert "The server sent a message larger than" in exchange.words
+    assert "The server sent a message larger than" in exchange.reason
     assert after.end is ExchangeEnd.ANSWERED
     assert line.connection.reason == "enough"
     assert any(told["reason"].startswith("too large") for told in line.events("http_ended"))
@@ -172,5 +172,5 @@ async def test_a_compressed_body_that_cannot_be_read_is_broken_off() -> None:
     async with without_hooks(), connected(script) as line:
         exchange = await line.over(line.ask(name="large"))
         after: Any = await _goes_on(line)
-    assert "its compressed content cannot be decoded" in exchange.words
+    assert "its compressed content cannot be decoded" in exchange.reason
     assert after.end is ExchangeEnd.ANSWERED

@@ -101,9 +101,9 @@ async def test_what_is_no_reply_ends_the_request_with_words(script: Script, word
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.GIVEN_UP
-    assert words in exchange.words
+    assert words in exchange.reason
     (ended,) = line.events("call_ended")
-    assert (ended["outcome"], ended["text"]) == ("failed", exchange.words)
+    assert (ended["outcome"], ended["text"]) == ("failed", exchange.reason)
     assert exchange.request == ended["request"]
 
 
@@ -131,8 +131,8 @@ async def test_a_refusal_is_reported_though_its_words_never_end(
         exchange = await line.over(line.ask())
         assert line.connection.is_open
     assert exchange.end is ExchangeEnd.GIVEN_UP
-    assert "The server answered 503 Busy" in exchange.words
-    assert begin.decode() in exchange.words
+    assert "The server answered 503 Busy" in exchange.reason
+    assert begin.decode() in exchange.reason
     assert [told["reason"][:8] for told in line.events("http_ended")] == ["too slow"]
 
 
@@ -180,7 +180,7 @@ async def test_it_is_not_asked_for_ever(times: int, after: str, asked: int) -> N
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert (exchange.end, count()) == (ExchangeEnd.GIVEN_UP, asked)
-    assert "429" in exchange.words
+    assert "429" in exchange.reason
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ async def test_an_answer_that_breaks_off_loses_the_request(
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.LOST
-    assert words in exchange.words
-    assert "re-issued" in exchange.words
+    assert words in exchange.reason
+    assert "re-issued" in exchange.reason
 
 
 async def test_a_length_that_lies_loses_the_request() -> None:
@@ -246,7 +246,7 @@ async def test_redirections_that_go_round_come_to_an_end() -> None:
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.GIVEN_UP
-    assert "repeatedly" in exchange.words
+    assert "repeatedly" in exchange.reason
     assert len(line.web.asked) == 5
 
 
@@ -254,7 +254,7 @@ async def test_who_signs_in_is_not_reported_of_a_redirection() -> None:
     to = "http://me:s3cret@example.invalid/mcp"
     async with connected(answering("307 Temporary", "text/plain", b"", Location=to)) as line:
         exchange = await line.over(line.ask())
-    assert "http://example.invalid/mcp; the redirect was not followed" in exchange.words
+    assert "http://example.invalid/mcp; the redirect was not followed" in exchange.reason
     assert not any(b"s3cret" in frame.raw for frame in line.log.frames)
 
 

@@ -25,7 +25,7 @@ def test_what_a_reference_stands_for_is_reported_nowhere() -> None:
     sent = {"X-Tenant": "a-first/value-second value.z", "Accept": "*/*", "A": "plain"}
     redactor.learn(written, sent, "http://host/")
     words = "it was first/value (first%2Fvalue) and second value, */*, plain"
-    assert redactor.words(words) == "it was *** (***) and ***, */*, plain"
+    assert redactor.text(words) == "it was *** (***) and ***, */*, plain"
     assert redactor.body(b"first/value") == b"***"
     assert redactor.headers([("X-Echo", "first/value")]) == [("X-Echo", "***")]
     assert redactor.url("http://host/first%2Fvalue?x=1") == "http://host/***?x=1"
@@ -37,4 +37,4 @@ def test_credentials_that_a_server_repeats_are_hidden_as_well() -> None:
     redactor.learn({}, {"Authorization": "Bearer 0123456789", "Pin": "1234"}, url)
     words = "0123456789 is no token, pass/word and pass%2Fword and abcdefgh1 wrong, 12345678, 1234"
     shown = "*** is no token, *** and *** and *** wrong, 12345678, 1234"
-    assert redactor.words(words) == shown
+    assert redactor.text(words) == shown

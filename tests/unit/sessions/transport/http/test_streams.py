@@ -114,8 +114,8 @@ async def test_a_server_that_refuses_to_go_on_loses_the_request(answer: str) -> 
         exchange = await line.over(line.ask())
         assert line.connection.is_open
     assert exchange.end is ExchangeEnd.LOST
-    assert answer in exchange.words
-    assert "re-issued" in exchange.words
+    assert answer in exchange.reason
+    assert "re-issued" in exchange.reason
 
 
 async def test_a_session_that_is_unknown_when_a_stream_is_taken_up_is_over() -> None:
@@ -126,7 +126,7 @@ async def test_a_session_that_is_unknown_when_a_stream_is_taken_up_is_over() -> 
         with anyio.fail_after(5):
             await line.connection.over()
     assert exchange.end is ExchangeEnd.LOST
-    assert "no longer knows the session. The server answered 404 Not Found" in exchange.words
+    assert "no longer knows the session. The server answered 404 Not Found" in exchange.reason
     assert line.connection.reason == "The server no longer knows the session"
 
 
@@ -136,7 +136,7 @@ async def test_a_stream_without_ids_is_lost_with_its_request() -> None:
     async with connected(server.script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.LOST
-    assert "no ids" in exchange.words
+    assert "no ids" in exchange.reason
     assert not line.web.asked_with("GET")
 
 
@@ -146,7 +146,7 @@ async def test_in_2026_a_broken_stream_is_lost_at_once() -> None:
         line.connection.agreed(PER_REQUEST)
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.LOST
-    assert "2026-07-28" in exchange.words
+    assert "2026-07-28" in exchange.reason
     assert not line.web.asked_with("GET")
 
 
@@ -185,8 +185,8 @@ async def test_a_server_that_stays_away_is_gone_for_good(monkeypatch: pytest.Mon
         with anyio.fail_after(5):
             await line.connection.over()
     assert exchange.end is ExchangeEnd.LOST
-    assert "reply: the server closed the stream" in exchange.words
-    assert "All attempts to resume it failed" in exchange.words
+    assert "reply: the server closed the stream" in exchange.reason
+    assert "All attempts to resume it failed" in exchange.reason
     assert "refused" in line.connection.reason
 
 
@@ -209,7 +209,7 @@ async def test_a_message_that_is_too_large_closes_the_stream(
         with anyio.fail_after(5):
             await closed.wait()
     assert exchange.end is ExchangeEnd.GIVEN_UP
-    assert "larger than 1.0 MB (1." in exchange.words
+    assert "larger than 1.0 MB (1." in exchange.reason
     assert line.events("http_ended")[0]["reason"].startswith("too large")
 
 
@@ -222,7 +222,7 @@ async def test_a_body_that_is_too_large_ends_the_request(monkeypatch: pytest.Mon
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.GIVEN_UP
-    assert "larger than 100.0 kB" in exchange.words
+    assert "larger than 100.0 kB" in exchange.reason
 
 
 async def test_comments_for_ever_cost_nothing_and_a_cancel_ends_them() -> None:
@@ -258,7 +258,7 @@ async def test_an_id_that_no_header_can_hold_loses_the_request() -> None:
     async with connected(server.script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.LOST
-    assert "not a valid header value" in exchange.words
+    assert "not a valid header value" in exchange.reason
     assert line.web.asked_with("GET") == []
 
 
@@ -296,7 +296,7 @@ async def test_a_request_whose_stream_is_to_be_taken_up_elsewhere_is_lost_not_re
     async with connected(Broken(elsewhere).script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.LOST
-    assert "example.invalid" in exchange.words
+    assert "example.invalid" in exchange.reason
 
 
 # The stream for the server's own messages
@@ -436,7 +436,7 @@ async def test_replies_due_on_a_stream_that_is_closed_for_good_are_lost() -> Non
         is_asked.set()
         await line.over(exchange)
         assert exchange.end is ExchangeEnd.LOST
-        assert "closed that stream" in exchange.words
+        assert "closed that stream" in exchange.reason
         assert line.connection.is_open
 
 
@@ -487,7 +487,7 @@ async def test_what_is_answered_with_nothing_is_refused_if_no_stream_opens() -> 
         assert exchange.end is None
         may_answer.set()
         await line.over(exchange)
-        assert "with an empty body" in exchange.words
+        assert "with an empty body" in exchange.reason
         assert line.connection.is_open
 
 

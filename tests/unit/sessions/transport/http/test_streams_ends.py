@@ -35,8 +35,8 @@ async def test_a_reply_with_another_id_is_reported_where_the_stream_ends() -> No
     tick, stray = progress("t", 1), {"jsonrpc": "2.0", "id": "1", "result": {}}
     exchange = await ended_with(tick, stray)
     assert exchange.end is ExchangeEnd.LOST
-    assert "the server closed the stream; it contained a reply to another" in exchange.words
-    assert "the wrong id" not in (await ended_with(stray, tick)).words
+    assert "the server closed the stream; it contained a reply to another" in exchange.reason
+    assert "the wrong id" not in (await ended_with(stray, tick)).reason
 
 
 async def test_time_that_is_counted_from_zero_does_not_hide_that_a_server_is_gone(

@@ -86,9 +86,9 @@ async def test_a_message_refused_where_the_server_wants_it_is_not_for_another_ur
     server = Older("/messages")
     async with connected(script, transport="sse") as line:
         exchange = await line.over(line.ask())
-    assert status in exchange.words
-    assert "ended the session. Reconnect." in exchange.words
-    assert "--transport" not in exchange.words
+    assert status in exchange.reason
+    assert "ended the session. Reconnect." in exchange.reason
+    assert "--transport" not in exchange.reason
 
 
 async def test_the_end_of_the_stream_is_that_of_the_connection() -> None:

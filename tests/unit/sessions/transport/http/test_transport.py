@@ -220,8 +220,8 @@ async def test_what_lets_us_in_is_on_no_record_whatever_the_server_says_of_it() 
             exchange = await line.over(line.ask())
             notes = line.connection.http_notes
     assert "api_key=key-in-the-url&again=1" in line.web.asked[-1].path
-    assert "403 Forbidden" in exchange.words
-    assert "no: ***, /mcp?api_key=***&again=1" in exchange.words
-    told = [exchange.words, str(notes), *(str(frame.raw) for frame in line.log.frames)]
+    assert "403 Forbidden" in exchange.reason
+    assert "no: ***, /mcp?api_key=***&again=1" in exchange.reason
+    told = [exchange.reason, str(notes), *(str(frame.raw) for frame in line.log.frames)]
     for secret in ("key-in-the-url", "tenant-zero-seven"):
         assert not any(secret in words for words in told)

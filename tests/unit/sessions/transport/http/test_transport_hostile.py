@@ -174,7 +174,7 @@ async def test_what_is_no_answer_ends_the_request_with_words(
     async with connected(script) as line:
         exchange = await line.over(line.ask())
         assert (exchange.end, exchange.reply) == (end, None)
-        assert words in exchange.words
+        assert words in exchange.reason
     check_nothing_is_open(line)
 
 
@@ -230,7 +230,7 @@ async def test_a_reset_within_a_character_loses_the_request_and_keeps_what_came(
         heard.set()
         await line.over(exchange)
         assert exchange.end is ExchangeEnd.LOST
-        assert "ended before the reply: the connection was lost" in exchange.words
+        assert "ended before the reply: the connection was lost" in exchange.reason
     check_nothing_is_open(line)
 
 
@@ -274,7 +274,7 @@ async def test_a_session_that_ends_takes_all_its_jobs_with_it_and_each_is_report
         with anyio.fail_after(PATIENCE_S):
             await line.connection.over()
         assert [job.end for job in (*jobs, last)] == [ExchangeEnd.LOST] * 4
-    assert "no longer knows the" in last.words
+    assert "no longer knows the" in last.reason
     assert "no longer knows the" in line.connection.reason
     assert line.web.asked_with("DELETE") == []
     check_nothing_is_open(line)
@@ -309,7 +309,7 @@ async def test_nobody_is_followed_to_another_place(location: str, words: str) ->
 
     async with connected(script) as line:
         exchange = await line.over(line.ask())
-    assert words in exchange.words
+    assert words in exchange.reason
     assert len(line.web.asked) == 1
     check_nothing_is_open(line)
 
