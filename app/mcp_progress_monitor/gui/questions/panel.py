@@ -274,7 +274,7 @@ class QuestionPanel(QWidget):
         self._blank = QWidget(self)  # until the view of the chosen question is created
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
-        self._turn.timeout.connect(self._show_chosen)
+        self._turn.timeout.connect(self._on_turn)
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
         self._second.timeout.connect(self._on_second)
@@ -417,6 +417,15 @@ class QuestionPanel(QWidget):
         self._show(view or (self._nothing if question is None else self._blank))
 
     @Slot()
+    def _on_turn(self) -> None:
+        """Create the view, and show it a turn later: either takes some ten milliseconds."""
+        question = self._chosen()
+        if question is not None and question.id not in self._views:
+            self.view(question.id)
+            self._turn.start(0)
+        else:
+            self._show_soon()
+
     def _show_chosen(self) -> None:
         question = self._chosen()
         view = None if question is None else self.view(question.id)
