@@ -14,7 +14,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import TokenSource
 from mcp_progress_monitor.sessions.connection.connection import Connection
-from mcp_progress_monitor.sessions.transport.base import Piped
+from mcp_progress_monitor.sessions.transport.base import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -58,14 +58,17 @@ def by_method(**answers: JsonObject | int) -> Script:
     return answer
 
 
-class PlayedServer(Piped):
+class PlayedServer(Transport):
     """A transport that plays a script; keeps what was sent to it."""
+
+    pid: int | None = None
+    exit_code: int | None = None
+    last_byte_at: float | None = None
 
     def __init__(self, script: Script, *, error: ErrorDetails | None = None) -> None:
         self.sent: list[Message] = []
         self.is_closed = False
         self.is_released = False
-        self.exit_code: int | None = None
         self.pid = 4711
         self.when = self.at = 0.0  # the stamps of what is received
         self.last_output: list[Message] = []  # said when it is to end

@@ -119,40 +119,36 @@ class WireLine(Protocol):
         """Read the server's list of tools again: their schemas may have changed."""
 
 
-class Transport(Protocol):
+class Transport:
     """One connection's transport.
 
     Used once: opened, read to its end, closed. Nothing here publishes: frames are returned, or
     passed to the `on_stderr` of `watch`.
     """
 
-    @property
-    def is_http(self) -> bool:
-        """Whether each request has its own response, which is closed to cancel it."""
-
-    @property
-    def has_handshake(self) -> bool:
-        """Whether this transport exists only in the handshake era."""
+    is_http = False  # whether each request has its own response, which is closed to cancel it
+    has_handshake = False  # whether this transport exists only in the handshake era
+    process: ProcessNotes | None = None
 
     @property
     def failure(self) -> ErrorDetails | None:
         """Why the connection ended unexpectedly; None if it did not, or the exit code says why."""
+        return None
 
     @property
     def notes(self) -> Sequence[HttpNote]:
         """The last HTTP requests and their responses, oldest first."""
+        return ()
 
     @property
     def last_byte_at(self) -> float | None:
         """When the last byte of a message arrived, on the clock of its frames."""
+        return None
 
     @property
     def unread_bytes(self) -> int:
         """Bytes from the server that are not yet in a returned frame."""
-
-    @property
-    def process(self) -> ProcessNotes | None:
-        """Information on the server's process; None without one."""
+        return 0
 
     def attach(self, line: WireLine) -> None:
         """Set the requests that will be sent; called once, before `open`."""
@@ -163,13 +159,16 @@ class Transport(Protocol):
     @property
     def pid(self) -> int | None:
         """The process id; None without a process."""
+        return None
 
     @property
     def exit_code(self) -> int | None:
         """The process's exit code; None while it runs or without a process."""
+        return None
 
     async def open(self) -> JsonObject:
         """Open the transport; returns the fields of the event "opened". `UserError` if it fails."""
+        raise NotImplementedError
 
     async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
         """Handle everything but messages; runs beside `receive` from `open` until after `close`."""
@@ -180,6 +179,7 @@ class Transport(Protocol):
         Those of one list have one channel, and must be published before the next call.
         `anyio.EndOfStream` at the end. May return without yielding to the loop.
         """
+        raise NotImplementedError
 
     async def send(self, raw: bytes, frame: int) -> None:
         """Write one message, whose frame has this number; waits while the server is slow to read.
@@ -194,6 +194,7 @@ class Transport(Protocol):
 
     def reconnect_stream(self, frame: int) -> bool:
         """Resume the broken stream of a request immediately; whether there is one."""
+        return False
 
     async def close(self) -> None:
         """End the connection, gracefully first; `receive` must be called meanwhile.
@@ -203,37 +204,6 @@ class Transport(Protocol):
 
     async def release(self) -> None:
         """Free what is left, once nobody reads any more."""
-
-
-class Piped:
-    """The defaults of transports that do not distinguish requests."""
-
-    is_http = False
-    has_handshake = False
-    failure: ErrorDetails | None = None
-    notes: Sequence[HttpNote] = ()
-    last_byte_at: float | None = None
-    process: ProcessNotes | None = None
-    _line: WireLine | None = None
-
-    @property
-    def unread_bytes(self) -> int:
-        """0, unless the transport cuts messages into slices."""
-        return 0
-
-    def attach(self, line: WireLine) -> None:
-        """Use it to ask how many messages can be handled at once."""
-        self._line = line
-
-    def agreed(self, revision: str) -> None:
-        """Ignored: all revisions are the same here."""
-
-    async def abandon(self, frame: int) -> None:
-        """Ignored: the notification is enough."""
-
-    def reconnect_stream(self, frame: int) -> bool:
-        """False: there are no streams to resume."""
-        return False
 
 
 class SignIns:

@@ -12,7 +12,7 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.frames import BatchRun, FrameRun
 from mcp_progress_monitor.protocol.framing import LineSplitter
 from mcp_progress_monitor.secrets.references import NoKeyring, resolved
-from mcp_progress_monitor.sessions.transport.base import FIRST_BYTES, Piped, ProcessNotes
+from mcp_progress_monitor.sessions.transport.base import FIRST_BYTES, ProcessNotes, Transport
 from mcp_progress_monitor.sessions.transport.process import ServerProcess
 
 if TYPE_CHECKING:
@@ -32,8 +32,11 @@ STDERR_LINE_BYTES: Final = 64 * 1024
 """Longer lines of stderr become several frames, all but the last marked as incomplete."""
 
 
-class StdioTransport(Piped):
+class StdioTransport(Transport):
     """Connects to a process over its stdin and stdout, one message a line."""
+
+    failure: ErrorDetails | None = None
+    last_byte_at: float | None = None
 
     def __init__(
         self,

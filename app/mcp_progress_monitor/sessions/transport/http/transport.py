@@ -10,6 +10,7 @@ from anyio.lowlevel import checkpoint
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.protocol.messages import INITIALIZED
 from mcp_progress_monitor.secrets.references import names_in, resolved
+from mcp_progress_monitor.sessions.transport.base import Transport
 from mcp_progress_monitor.sessions.transport.http.client import HttpRequest
 from mcp_progress_monitor.sessions.transport.http.endpoint import HttpEndpoint, read_http_message
 from mcp_progress_monitor.sessions.transport.http.errors import (
@@ -55,13 +56,10 @@ class _Open:
         self.settled_at: float | None = None
 
 
-class HttpTransport:
+class HttpTransport(Transport):
     """Speaks to a server by URL: Streamable HTTP of any revision, or HTTP+SSE of 2024-11-05."""
 
     is_http = True
-    pid = None
-    exit_code = None
-    process = None
 
     def __init__(
         self, definition: HttpDefinition, framer: Framer, clock: Clock, means: TransportResources
@@ -89,11 +87,6 @@ class HttpTransport:
     @property
     def notes(self) -> Sequence[HttpNote]:
         return () if self._site is None else self._site.record.notes
-
-    @property
-    def unread_bytes(self) -> int:
-        """Always 0: a body is read as fast as it is split."""
-        return 0
 
     @property
     def last_byte_at(self) -> float | None:
@@ -281,6 +274,3 @@ class HttpTransport:
                 return
         except (UnreachableError, BrokenError, HttpRefusedError):
             return  # it is recorded; the server ends the session in its own time
-
-    async def release(self) -> None:
-        """Do nothing: `close` frees everything."""
