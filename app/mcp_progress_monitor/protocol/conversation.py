@@ -287,7 +287,7 @@ class Exchanges:
         return own
 
 
-_STRETCH: Final = 256  # lines that are read at once: half of the largest run
+_STRETCH: Final = 512  # lines that are read at once: half of the largest run
 _AFTER_ODD: Final = 16  # … and after one that is no plain notification: it seldom comes alone
 
 

@@ -447,13 +447,13 @@ class Columns:
         others += [(fact.number - first, fact) for _, fact in facts.others]
         if lines and facts.others:
             others.sort(key=_row_of)
-        newest = -1
+        newest, received = -1, Channel.RECEIVED
         for row, fact in others:
             if row == newest:
                 continue  # a message may state a second fact
             newest = row
             method, token, exchange = self._meaning(fact)
-            kinds.insert(row, kind_of(Channel.RECEIVED, fact))
+            kinds.insert(row, kind_of(received, fact))
             methods.insert(row, method)
             tokens.insert(row, token)
             exchanges.insert(row, exchange & _MASK)
@@ -551,8 +551,11 @@ class Columns:
         return NONE if token is None else self.tokens.number(key_of(token), token)
 
     def _meaning(self, fact: Fact | None) -> tuple[int, int, int]:
-        if type(fact) is NotificationReceived:  # the one that comes in floods
-            return self.methods.number(fact.method, fact.method), NONE, 0
+        if type(fact) is NotificationReceived:  # these come in floods, and so do lines of batches
+            known = self.methods.ids.get(fact.method)
+            return known or self.methods.number(fact.method, fact.method), NONE, 0
+        if fact is None:
+            return NONE, NONE, 0
         if isinstance(fact, ProgressReceived):
             return self._progress, self._token(fact.token), fact.request or 0
         if isinstance(fact, RequestMade):

@@ -186,9 +186,9 @@ def test_what_is_no_object_ends_a_run_of_batches(odd: bytes) -> None:
 
 
 def test_only_a_batch_that_is_longer_than_a_run_is_cut() -> None:
-    lines = [b"[" + b",".join([b"{}"] * n) + b"]" for n in (500, 9, 10, 700)]
+    lines = [b"[" + b",".join([b"{}"] * n) + b"]" for n in (1000, 19, 20, 1400)]
     runs = list(_framer().in_slices(lines, 5.0, 6.0))
-    assert [len(run) for run in runs] == [511, 11, 512, 189]
+    assert [len(run) for run in runs] == [1021, 21, 1024, 377]
 
 
 def test_lines_without_a_batch_are_one_slice() -> None:
