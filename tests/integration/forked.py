@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, NoReturn
 
 from tests.integration.forked_scripts import (
-    OFFICIAL,
     Script,
     be_alone,
     end_with,
@@ -70,11 +69,10 @@ class Forked(subprocess.Popen[AnyStr]):
     # What Popen calls once it has made the pipes: the one step that is another here.
     def _execute_child(self, args: Any, *others: Any) -> None:
         folder, environment, pipes = others[4], others[5], others[9:15]
-        kind = _OFFICIAL_COMMANDS if any(OFFICIAL in word for word in args) else _COMMANDS
         command = _Command(
             args, str(folder), dict(os.environ if environment is None else environment)
         )
-        self.pid = _fork_server(kind).fork(command, (pipes[0], pipes[3], pipes[5]))
+        self.pid = _fork_server(_COMMANDS).fork(command, (pipes[0], pipes[3], pipes[5]))
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
@@ -221,14 +219,10 @@ def _import_commands() -> None:
             importlib.import_module(module.name)
     for name in _IMPORTED_LATE:
         importlib.import_module(name)
+    import_official()  # the sign-in of sessions has imported most of it
     fork_scripts()
 
 
-def _import_official_commands() -> None:
-    _import_commands()
-    import_official()
-
-
-_COMMANDS, _SCRIPTS, _OFFICIAL, _OFFICIAL_COMMANDS = range(4)
-_IMPORTS: Final = (_import_commands, import_scripts, import_official, _import_official_commands)
+_COMMANDS, _SCRIPTS, _OFFICIAL = range(3)
+_IMPORTS: Final = (_import_commands, import_scripts, import_official)
 """What each kind of process that forks imports first."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integration.commands import ROOT, Run, linux_only, run, run_on_terminal, start
+from tests.integration.commands import PROGRAM, ROOT, Run, linux_only, run, run_on_terminal, start
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
 
@@ -73,6 +73,13 @@ def pasted(command: str) -> Run:
     )
     assert b"Traceback" not in ran.stderr
     return Run(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+
+
+def repeated(command: str, *words: str) -> Run:
+    """Run what a shell would run, without a shell and a new interpreter: that is tried once."""
+    split = shlex.split(command)
+    assert tuple(split[: len(PROGRAM)]) == PROGRAM
+    return run(*split[len(PROGRAM) :], *words)
 
 
 def told_command(err: str) -> str:
@@ -151,16 +158,22 @@ def test_the_printed_command_goes_on_when_pasted(folders: Folders) -> None:
         assert ran.code == 6, ran.err
         assert folders.chunks() == WHOLE[: PER_ATTEMPT * attempt]
         assert told_command(ran.err) == command
-    ran = pasted(command)
+    ran = repeated(command)
     assert (ran.code, folders.chunks()) == (0, WHOLE)
-    ran = pasted(command)
+    ran = repeated(command)
     assert ran.code == 2
     assert "No saved job 1" in ran.err
 
 
 @linux_only
-@pytest.mark.parametrize("token", [("--token", "mine"), ("--int-token", "0"), ("--no-token",)])
-@pytest.mark.parametrize("era", ["handshake", "per-request"])
+@pytest.mark.parametrize(
+    ("era", "token"),
+    [
+        ("handshake", ("--token", "mine")),
+        ("per-request", ("--int-token", "0")),
+        ("per-request", ("--no-token",)),
+    ],
+)
 def test_requests_of_one_job_differ_in_id_and_resume_token_alone(
     folders: Folders, tmp_path: Path, era: str, token: tuple[str, ...]
 ) -> None:
@@ -232,7 +245,7 @@ def test_ctrl_c_during_a_resumed_attempt_leaves_it_resumable(
     assert process.returncode == 6
     (saved,) = folders.saved()
     assert saved["usable"]
-    ran = pasted(f"{told_command(err)} --auto-resume")
+    ran = repeated(told_command(err), "--auto-resume")
     assert (ran.code, folders.chunks()) == (0, WHOLE)
 
 
@@ -247,7 +260,7 @@ def test_leaving_at_once_tells_how_to_go_on_as_well(
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 6, err
-    assert pasted(f"{told_command(err)} --auto-resume").code == 0
+    assert repeated(told_command(err), "--auto-resume").code == 0
 
 
 @linux_only
@@ -281,7 +294,7 @@ def test_an_error_keeps_the_token_and_stops_resuming(folders: Folders) -> None:
     ran = run(*folders.call("--auto-resume", fault="rpc_error", at_attempt=2))
     assert ran.code == 6
     assert "The backend went away" in ran.err
-    ran = pasted(f"{told_command(ran.err)} --auto-resume")
+    ran = repeated(told_command(ran.err), "--auto-resume")
     assert (ran.code, folders.chunks()) == (0, WHOLE)
 
 
@@ -289,7 +302,7 @@ def test_a_crash_of_the_server_keeps_the_token(folders: Folders) -> None:
     words = folders.call("--auto-resume", fault="crash", at_chunk=PER_ATTEMPT + 1)
     ran = run(*words)
     assert ran.code == 6
-    ran = pasted(f"{told_command(ran.err)} --auto-resume")
+    ran = repeated(told_command(ran.err), "--auto-resume")
     assert (ran.code, folders.chunks()) == (0, WHOLE)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_AT_ONCE = 512  # plain notifications, of which a run is made
 _MOST_STDERR = 256
-_SECONDS = 0.5
+_SECONDS = 0.2
 _SIDE_BY_SIDE = ("logs", "stderr", "requests", "tokens")
 
 

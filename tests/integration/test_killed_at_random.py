@@ -1,4 +1,4 @@
-"""Twenty servers killed at random under load: all come back, nothing is stuck, nobody is left."""
+"""Servers killed at random under load: all come back, nothing is stuck, nobody is left."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def storm(count: int, seconds: float, seed: int) -> None:
 
 
 async def test_servers_killed_at_random_come_back_and_leave_nothing_stuck() -> None:
-    await storm(20, 2, seed=1)
+    await storm(10, 1, seed=1)
 
 
 @pytest.mark.campaign

@@ -100,7 +100,7 @@ def _live_blocks() -> int:
 
 @pytest.mark.requirement("FR-5")
 def test_thousands_of_calls_leave_nothing_behind() -> None:
-    _leaves_nothing(5_000)
+    _leaves_nothing(3_000)
 
 
 @pytest.mark.campaign

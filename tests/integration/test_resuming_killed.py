@@ -185,7 +185,7 @@ def _survives(programs: Programs, rounds: int) -> None:
 
 
 def test_an_export_that_is_killed_again_and_again_is_completed(programs: Programs) -> None:
-    _survives(programs, 20)
+    _survives(programs, 12)
 
 
 @pytest.mark.campaign
