@@ -7,9 +7,16 @@ import dataclasses
 import difflib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor.catalogue.documents import is_plain_json, json_text, read_json
+from mcp_progress_monitor.catalogue.documents import (
+    decoded,
+    exclusive_lock,
+    is_plain_json,
+    json_text,
+    read_bytes,
+    read_json,
+    write_private,
+)
 from mcp_progress_monitor.catalogue.entry import EXAMPLE, place, read_entry, written_entry
-from mcp_progress_monitor.catalogue.files import decoded, exclusive_lock, read_bytes, write_private
 from mcp_progress_monitor.catalogue.secrets import keyring_names
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line

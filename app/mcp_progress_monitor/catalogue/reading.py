@@ -17,7 +17,7 @@ from mcp_progress_monitor.catalogue.clients import (
     containers_of,
     project_of,
 )
-from mcp_progress_monitor.catalogue.documents import Document, read_json, read_toml
+from mcp_progress_monitor.catalogue.documents import Document, read_json, read_text, read_toml
 from mcp_progress_monitor.catalogue.entry import (
     EXAMPLE,
     EXTRAS,
@@ -26,7 +26,6 @@ from mcp_progress_monitor.catalogue.entry import (
     place,
     unknown_members,
 )
-from mcp_progress_monitor.catalogue.files import read_text
 from mcp_progress_monitor.catalogue.secrets import bare_url, secret_members, without_secret_members
 from mcp_progress_monitor.catalogue.taps import entry_tap, unwrapped_entry
 from mcp_progress_monitor.catalogue.variables import Input, Resolver, Variables

@@ -21,10 +21,13 @@ from mcp_progress_monitor.catalogue.clients import FoundFile, NoContainerError, 
 from mcp_progress_monitor.catalogue.documents import (
     UneditableError,
     covered,
+    decoded,
     json_text,
+    read_bytes,
+    replace_content,
     without_comments,
+    write_private,
 )
-from mcp_progress_monitor.catalogue.files import decoded, read_bytes, replace_content, write_private
 from mcp_progress_monitor.catalogue.reading import is_toml, read_document
 from mcp_progress_monitor.catalogue.taps import (
     entry_tap,

@@ -16,7 +16,7 @@ import stat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.catalogue.files import exclusive_lock, read_bytes, write_private
+from mcp_progress_monitor.catalogue.documents import exclusive_lock, read_bytes, write_private
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import names_in
 from mcp_progress_monitor.snapshots.definitions import ServerDefinition, StdioDefinition

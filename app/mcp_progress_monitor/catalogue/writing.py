@@ -17,13 +17,15 @@ from mcp_progress_monitor.catalogue.clients import (
 )
 from mcp_progress_monitor.catalogue.documents import (
     UneditableError,
+    decoded,
     is_plain_json,
     json_text,
+    read_bytes,
     read_json,
     read_toml,
+    write_private,
 )
 from mcp_progress_monitor.catalogue.entry import EXAMPLE, CatalogueEntry, written_entry
-from mcp_progress_monitor.catalogue.files import decoded, read_bytes, write_private
 from mcp_progress_monitor.catalogue.secrets import (
     bare_url,
     environment_names,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor import private_file
-from mcp_progress_monitor.catalogue.files import exclusive_lock
+from mcp_progress_monitor.catalogue.documents import exclusive_lock
 from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import (
@@ -206,7 +206,7 @@ def test_one_taken_back_and_one_given_at_once_are_both_kept(
 def test_while_another_program_writes_without_end_consent_holds_until_ours_ends(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.catalogue.files._PATIENCE_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.catalogue.documents._PATIENCE_S", 0)
     trust = Trust(file)
     with exclusive_lock(file, "it"), pytest.raises(UserError, match="Another program is changing"):
         trust.approve(SERVER)

@@ -148,8 +148,8 @@ class FindingsController(QObject):
     @Slot(object)
     def copy_issue(self, finding: ReportedResult) -> None:
         """Copy a finding as the text of an issue, without secrets."""
-        from mcp_progress_monitor.exports.issue import issue_text  # late: not needed at startup
         from mcp_progress_monitor.exports.redaction import Redaction
+        from mcp_progress_monitor.exports.snippet import issue_text  # late: not needed at startup
 
         place = self._timeline.place_of(finding.frames[0])
         frame = None if place is None else self._timeline.frame(place)

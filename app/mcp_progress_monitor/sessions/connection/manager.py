@@ -12,8 +12,8 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import NoKeyring
 from mcp_progress_monitor.sessions.connection.era_memory import FILE_NAME, EraMemory
 from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+from mcp_progress_monitor.sessions.transport import base
 from mcp_progress_monitor.sessions.transport.base import SignIns, TransportResources
-from mcp_progress_monitor.sessions.transport.factory import transport_for
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, not_connected
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.eras import ClientIdentity
-    from mcp_progress_monitor.protocol.framing import FrameNumbers
+    from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
     from mcp_progress_monitor.protocol.peer import TokenSource
     from mcp_progress_monitor.secrets.references import Keyring
     from mcp_progress_monitor.sessions.connection.connection import Connection, Room, Sink, Upkeep
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.connection.session import Session
     from mcp_progress_monitor.sessions.questions.broker import RequestBroker
     from mcp_progress_monitor.sessions.settings_file import SettingsFile
+    from mcp_progress_monitor.sessions.transport.base import Transport
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.servers import SignIn
 
@@ -353,3 +354,17 @@ class SessionManager:
             hint = f"Did you mean {near[0]}?" if near else f"Servers: {', '.join(self._entries)}"
             raise UserError(ErrorDetails("Server not found", name, hint))
         return self._entries[name]
+
+
+def transport_for(
+    definition: ServerDefinition, framer: Framer, clock: Clock, means: TransportResources
+) -> Transport:
+    base.make_room()
+    if definition.transport == "stdio":
+        from mcp_progress_monitor.sessions.transport.stdio import StdioTransport
+
+        return StdioTransport(definition, framer, clock, means.keyring)
+    # The HTTP client takes 0.2 s to import: only if it is needed.
+    from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
+
+    return HttpTransport(definition, framer, clock, means)

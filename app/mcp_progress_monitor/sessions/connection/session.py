@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import logging
+import sys
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import anyio.to_thread
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import SEQUENTIAL, Era
@@ -27,7 +30,6 @@ from mcp_progress_monitor.sessions.connection.subscriptions import Subscriptions
 from mcp_progress_monitor.sessions.questions.multi_round_trip import MultiRoundTrips
 from mcp_progress_monitor.sessions.questions.server_requests import ServerRequests
 from mcp_progress_monitor.sessions.transport.base import DEFECT_HINT
-from mcp_progress_monitor.sessions.transport.factory import prepare
 from mcp_progress_monitor.snapshots.doctor import EndKind
 from mcp_progress_monitor.snapshots.servers import (
     Health,
@@ -590,3 +592,12 @@ class Session:
             or self._lists.error
             or (None if notifications is None else notifications.error),
         )
+
+
+_HTTP: Final = "mcp_progress_monitor.sessions.transport.http.transport"
+
+
+async def prepare(definition: ServerDefinition) -> None:
+    """Import what a transport needs: the HTTP client takes 0.2 s, in a thread."""
+    if definition.transport != "stdio" and _HTTP not in sys.modules:
+        await anyio.to_thread.run_sync(importlib.import_module, _HTTP)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from mcp_progress_monitor.sessions.transport import factory
+from mcp_progress_monitor.sessions.connection.session import prepare
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 pytestmark = pytest.mark.anyio
@@ -33,10 +33,10 @@ def imported(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
 async def test_the_http_client_is_imported_beside_the_loop(
     imported: list[tuple[str, bool]],
 ) -> None:
-    await factory.prepare(HttpDefinition(name="web", url="http://localhost/mcp"))
+    await prepare(HttpDefinition(name="web", url="http://localhost/mcp"))
     assert imported == [(_HTTP, True)]
 
 
 async def test_a_process_needs_no_http_client(imported: list[tuple[str, bool]]) -> None:
-    await factory.prepare(StdioDefinition(name="s", command="c"))
+    await prepare(StdioDefinition(name="s", command="c"))
     assert imported == []

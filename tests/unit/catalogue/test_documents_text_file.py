@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.catalogue import files
-from mcp_progress_monitor.catalogue.files import read_text, write_private
+from mcp_progress_monitor.catalogue import documents
+from mcp_progress_monitor.catalogue.documents import read_text, write_private
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_other_encodings_are_refused_with_the_place(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LARGEST_BYTES", 1000)
+    monkeypatch.setattr(documents, "LARGEST_BYTES", 1000)
     file = tmp_path / "f"
     file.write_bytes(b" " * 1001)
     assert "larger than 1.0 kB" in error_of(file).what

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_progress_monitor.exports.issue import MOST_CHARACTERS, issue_text
 from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.exports.snippet import MOST_CHARACTERS, issue_text
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 from tests.unit.filtering.test_findings import finding
 
