@@ -196,6 +196,7 @@ class EveryWindow(QObject):
         window.job_pane.set_source(source)
         window.job_pane.show_job(1)
         window.question_panel.show_question(1)
+        window.question_panel.current()  # else it is made in a later turn
         if is_recording:
             window.set_read_only(words)
             banner = RecordingBanner(self._folder / "a.mcprec", self.appearance, window)
