@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import (
     QFont,
     QFontMetrics,
+    QFontMetricsF,
     QPainter,
     QPixmap,
     QStaticText,
@@ -106,6 +107,9 @@ class Face:
         self.font: Final = font
         self.metrics: Final = QFontMetrics(font)
         self.height: Final = self.metrics.height()
+        exact = QFontMetricsF(font)
+        self.drop: Final = exact.ascent() - exact.height() / 2
+        """From the middle of a line down to the base of its text."""
         self.widest: Final = max(map(self.metrics.horizontalAdvance, _WIDE))
         """The width of ASCII's widest character."""
         self._widths: dict[str, int] = {}

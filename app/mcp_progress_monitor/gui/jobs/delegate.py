@@ -254,8 +254,8 @@ class JobCells:
         room = self._paint_signs(row, end)
         name = job_texts.name(job)
         self._write(row, faces.heavy, row.first, left, end - left - room, name, Tone.TEXT)
-        text = job_texts.summary(job)
-        self._write(row, faces.second, row.second, left, end - left, text, Tone.MUTED)
+        text, line = job_texts.summary(job), row.second
+        self._write(row, faces.second, line, left, end - left, text, Tone.MUTED, is_kept=True)
 
     def _paint_signs(self, row: _Row, end: int) -> int:
         """Paint the number of findings and a task's sign left of `end`; returns their width."""
@@ -286,7 +286,7 @@ class JobCells:
             top = _middle(*row.second, side)
             self._draw_icon(row.painter, left, top + 1, side, "watched", Tone.ACCENT)
             left, width = left + side + GAP_S, width - side - GAP_S
-        self._write(row, faces.second, row.second, left, width, text, Tone.MUTED)
+        self._write(row, faces.second, row.second, left, width, text, Tone.MUTED, is_kept=True)
 
     def _paint_progress(self, row: _Row, left: int, width: int) -> None:
         faces, job = row.faces, row.job
@@ -343,24 +343,31 @@ class JobCells:
         line: tuple[int, int],
         left: int,
         width: int,
-        value: str,
+        text: str,
         tone: Tone,
         flags: int = _LEFT,
+        *,
+        is_kept: bool = False,
     ) -> None:
-        if not value or width <= 0:
+        """Write a text in one line; `is_kept` if the row will have it for long."""
+        if not text or width <= 0:
             return
         painter, (top, height) = row.painter, line
         painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
-        value = face.elided(value, width)
-        if line != row.first:
-            painter.drawText(left, top, width, height, flags, value)
-            return
-        # Many rows have the same texts in their first line.
-        text = face.static(value)
-        size = text.size()
-        before = 0 if flags == _LEFT else width - size.width()
-        painter.drawStaticText(QPointF(left + before, top + (height - size.height()) / 2), text)
+        text = face.elided(text, width)
+        if is_kept or line == row.first:  # many rows have the same texts there
+            laid_out = face.static(text)
+            size = laid_out.size()
+            before = 0 if flags == _LEFT else width - size.width()
+            painter.drawStaticText(
+                QPointF(left + before, top + (height - size.height()) / 2), laid_out
+            )
+        elif flags == _LEFT:
+            # In an area, Qt would lay the text out, which takes a third longer.
+            painter.drawText(QPointF(left, top + height / 2 + face.drop), text)
+        else:
+            painter.drawText(left, top, width, height, flags, text)
 
     def _draw_icon(
         self, painter: QPainter, left: int, top: int, side: int, name: str, tone: Tone
@@ -472,7 +479,8 @@ class JobDelegate(QStyledItemDelegate):
         badge: Badge | None,
     ) -> None:
         """Paint some cells of a row, given by column, left edge and width."""
-        painter.fillRect(place, self._appearance.row_ground(state))
+        if state:  # Qt has painted the plain ground
+            painter.fillRect(place, self._appearance.row_ground(state))
         if job is not None:
             over = self._hovered
             hovered = over[1] if over is not None and over[0] == job.id else ""
