@@ -21,7 +21,7 @@ from mcp_progress_monitor.checking.results import Results
 from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import Needs
-from mcp_progress_monitor.findings.finding import Finding, Level
+from mcp_progress_monitor.findings.finding import Finding, Level, Rule
 from mcp_progress_monitor.json_schema import Stopwatch
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
@@ -265,15 +265,21 @@ class SessionJudge:
     ) -> None:
         """Add findings on ticks of a run, together for ticks of a request with the same finding."""
         ticks = [tick for tick in ticks if tick[0] in marked]
-        broken = {(rule.id, rule.text) for tick in ticks for rule, _ in marked[tick[0]]}
-        is_simple = len({id_ for id_, _ in broken}) == len(broken)
-        if not is_simple or any(len(marked[tick[0]]) > 1 for tick in ticks):
+        kinds: dict[int, Rule] = {}
+        alike: dict[tuple[int, str], list[PlainTick]] = {}
+        for tick in ticks:
+            found = marked[tick[0]]
+            rule = found[0].rule
+            kinds[id(rule) if len(found) == 1 else 0] = rule
+            key = tick[3], rule.text
+            if key in alike:
+                alike[key].append(tick)
+            else:
+                alike[key] = [tick]
+        if 0 in kinds or len({rule.id for rule in kinds.values()}) < len(kinds):
             for tick in ticks:
                 self._take_found(fact_of(tick), marked[tick[0]])
             return
-        alike: dict[tuple[int, str], list[PlainTick]] = {}
-        for tick in ticks:
-            alike.setdefault((tick[3], marked[tick[0]][0].rule.text), []).append(tick)
         for key, some in alike.items():
             found = marked[some[0][0]]
             results = self._of_ticks.get(key)
@@ -478,7 +484,7 @@ class SessionChecker:
         """Judge a chunk, and queue its messages for `work`."""
         self.judge.take(frames, facts, marked)
         errors = self.judge.results.error_frames()
-        errors.update(number for number, found in marked.items() if _has_error(found))
+        errors.update([number for number, found in marked.items() if _has_error(found)])
         waiting, size = self._waiting, self._waiting_bytes
         for each in self.schemas.due(self.judge.connection, frames, facts):
             if each[0] in errors:
@@ -502,5 +508,9 @@ class SessionChecker:
         return bool(self._waiting)
 
 
+_ERROR: Final = Level.ERROR  # looking up an enum member takes ten times as long as a global
+
+
 def _has_error(found: Sequence[Finding]) -> bool:
-    return any(each.rule.level is Level.ERROR for each in found)
+    is_error = found[0].rule.level is _ERROR
+    return is_error or (len(found) > 1 and any(each.rule.level is _ERROR for each in found))

@@ -38,7 +38,7 @@ from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from mcp_progress_monitor.protocol.facts import Fact
 
@@ -286,6 +286,20 @@ class Columns:
                 self._enter(segment, frames[some], facts, escaped)
             done = until
             self.end = segment.end
+
+    def mark_newest(self, numbers: Iterable[int]) -> list[int]:
+        """Mark frames in the newest segment as violations; returns the numbers of the others."""
+        others: list[int] = []
+        segment = self.segments[-1] if self.segments else Segment(0, 0, 0)
+        begun, first = self._numbers.at(segment.end - 1)
+        shift, kinds, marked = segment.first - begun + first, segment.kinds, Segment.MARKED
+        least, end = max(first, shift), min(self._next_number, shift + len(kinds))
+        for number in numbers:
+            if least <= number < end:
+                kinds[number - shift] |= marked
+            else:
+                others.append(number)
+        return others
 
     def drop_part(self, part: int) -> None:
         """Drop the rows of all parts up to `part`.

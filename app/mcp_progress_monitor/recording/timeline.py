@@ -263,7 +263,7 @@ class Timeline:
 
     def mark(self, numbers: Iterable[int]) -> None:
         """Mark the frames with these numbers as violations."""
-        for number in numbers:
+        for number in self.columns.mark_newest(numbers):
             place = self.columns.place_of(number)
             found = None if place is None else self.columns.locate(place)
             if found is not None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.chain import Chain
     from mcp_progress_monitor.tracker.endings import JobEnding
 
+# Skips the named tuple's own constructor.
+_new = tuple.__new__
 TICKS_KEPT: Final = 200
 _CONDENSED_TICKS: Final = 16
 _CONDENSED_POINTS: Final = 128
@@ -236,16 +238,25 @@ class Job:
     def fall(self, tick: PlainTick) -> Finding:
         """Handle a tick that is plain but for a number that has not increased."""
         number, (_, at, _), _, _, progress, total, message = tick
-        self._keep_extremes()
-        finding = Finding(rules.NOT_INCREASING, (progress, self.progress))
+        course = self.course
+        if course is None:
+            course = self.course = ProgressHistory(at)
+        elif self.last is not None:
+            course.chart.add(at_of(self.last), as_float(self.progress))
+        finding = _new(Finding, (rules.NOT_INCREASING, (progress, self.progress)))
         self.marks.add(finding, number)
         self.tick_count += 1
+        self.odd_count += 1
         self.ticks.append(tick)
         self.progress, self.last = progress, tick
-        self.message = self.message if message is None else message
         if total is not None:  # the same, but it may be 1.0 instead of 1
             self.total = self.known_total = self.limit = total
-        self._take_odd(at)
+        course.gaps.add(at)
+        course.chart.add(at, as_float(progress))
+        if message is not None:
+            self.message = message
+        self.look(at)
+        self._wake()
         return finding
 
     def _take_delivered(self, fact: ProgressReceived) -> None:
