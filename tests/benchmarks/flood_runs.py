@@ -10,7 +10,6 @@ import anyio
 
 from tests.benchmarks.baselines import flood_command
 from tests.benchmarks.heartbeat import Heartbeat
-from tests.benchmarks.ingest_runs import flooded
 from tests.benchmarks.window_runs import add_bench_server, call_of, open_window, snapshots
 
 if TYPE_CHECKING:
@@ -27,8 +26,11 @@ class _Count:
         self.frames += len(update.frames)
 
 
-async def flood(kinds: str, seconds: str) -> dict[str, Any]:
-    """What a window feels while a server floods it with `kinds` for so long, and a second more."""
+async def flood(kinds: str, seconds: str, jobs: str = "0") -> dict[str, Any]:
+    """What a window feels while a server floods it with `kinds` for so long, and a second more.
+
+    So many calls report progress meanwhile.
+    """
     command = [sys.executable, "-m", "tests.benchmarks.flooding_server", kinds, seconds]
     beat, count = Heartbeat(), _Count()
     async with open_window() as program:
@@ -36,6 +38,8 @@ async def flood(kinds: str, seconds: str) -> dict[str, Any]:
         engine.subscribe(count)
         await add_bench_server(engine, command)
         async with anyio.create_task_group() as beating:
+            for _ in range(int(jobs)):
+                beating.start_soon(engine.calls.make, call_of("work"))
             await anyio.sleep(min(2.0, float(seconds)))  # what few need is loaded meanwhile
             beating.start_soon(beat.run)
             began, cpu = time.perf_counter(), time.process_time()
@@ -45,38 +49,58 @@ async def flood(kinds: str, seconds: str) -> dict[str, Any]:
             ended, spent = time.perf_counter(), time.process_time() - cpu
             beating.cancel_scope.cancel()
         lost = count.frames - engine.timeline.end
-    felt, work = beat.felt(began, ended), beat.work(began, ended)
-    late = beat.lateness(began, ended)
     return {
         "messages_per_s": count.frames / (ended - began),
         "lost": lost,
+        **_felt(beat, began, ended),
+        "cpu_percent": spent / (ended - began) * 100,
+    }
+
+
+def _felt(beat: Heartbeat, began: float, ended: float) -> dict[str, float]:
+    felt, work, late = (measure(began, ended) for measure in (beat.felt, beat.work, beat.lateness))
+    return {
         "late_p99_ms": felt.p99,
         "late_max_ms": felt.maximum,
         "task_late_p99_ms": late.p99,
         "task_late_max_ms": late.maximum,
         "work_p99_ms": work.p99,
         "work_max_ms": work.maximum,
-        "cpu_percent": spent / (ended - began) * 100,
     }
 
 
-async def calls(count: str) -> dict[str, Any]:
-    """What a window feels while so many calls start at once, and then end at once."""
-    beat = Heartbeat()
+async def calls(count: str, ending: str) -> dict[str, Any]:
+    """What a window feels while so many calls start at once, and then end at once.
+
+    They end `answered` by a server that replies to each, `failed` by errors in one write, or
+    `cancelled` by the user, which the server ignores.
+    """
+    beat, number = Heartbeat(), int(count)
+    command = [sys.executable, "-m", "tests.benchmarks.flooding_server", "", "0"]
+    if ending == "answered":
+        command = flood_command(number, number)
+    call = call_of("hold", **({"together": number} if ending == "failed" else {}))
     async with open_window() as program:
         engine = program.engine
-        await add_bench_server(engine, flood_command(int(count), int(count)))
+        await add_bench_server(engine, command)
         await anyio.sleep(2.0)  # what few need is loaded meanwhile
+        are_made = anyio.Event()
+
+        def look(update: Update) -> None:
+            if update.changes.added and len(engine.jobs.ids()) == number:
+                are_made.set()
+
+        engine.subscribe(look)
         began = time.perf_counter()
-        await flooded(engine, beat, int(count))
+        async with anyio.create_task_group() as beating:
+            beating.start_soon(beat.run)
+            async with anyio.create_task_group() as made:
+                for _ in range(number):
+                    made.start_soon(engine.calls.make, call)
+                if ending == "cancelled":
+                    await are_made.wait()
+                    program.jobs.cancel(engine.jobs.ids())
+            beating.cancel_scope.cancel()
         ended = time.perf_counter()
         over = sum(snapshot.state.is_over for snapshot in snapshots(engine))
-    felt, work = beat.felt(began, ended), beat.work(began, ended)
-    return {
-        "seconds": ended - began,
-        "lost": int(count) - over,
-        "late_p99_ms": felt.p99,
-        "late_max_ms": felt.maximum,
-        "work_p99_ms": work.p99,
-        "work_max_ms": work.maximum,
-    }
+    return {"seconds": ended - began, "lost": number - over, **_felt(beat, began, ended)}

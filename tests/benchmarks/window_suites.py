@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tests.benchmarks.figures import Figure, Size, contend, waiting
 from tests.benchmarks.flooding_server import FLOODS
@@ -74,6 +74,9 @@ def many_servers(size: Size) -> list[Figure]:
     ]
 
 
+_JOBS_IN_BURSTS: Final = 200
+
+
 def floods(size: Size) -> list[Figure]:
     """Servers that flood the window with all that costs something, and 1,000 calls at once."""
     seconds = size.pick(10.0, 3.0, 0.05)
@@ -82,14 +85,16 @@ def floods(size: Size) -> list[Figure]:
     alone = size.pick([*FLOODS], [*FLOODS], [*FLOODS][:1])
     for kinds in (*((kind,) for kind in alone), ("logs", "stderr", "requests", "tokens")):
         name = "several" if len(kinds) > 1 else kinds[0].replace("-", "_")
-        row = contend("window-flood", ",".join(kinds), seconds)
+        jobs = _JOBS_IN_BURSTS if name == "bursts" else 0
+        row = contend("window-flood", ",".join(kinds), seconds, jobs)
         rows.append(row)
         figures += _felt(name, row)
         figures.append(Figure(f"{name}_messages_per_s", row["messages_per_s"], "/s"))
-    calls = contend("window-calls", size.pick(1000, 1000, 20))
-    rows.append(calls)
-    figures += _felt("calls", calls)
-    figures.append(Figure("calls_seconds", calls["seconds"], "s"))
+    for ending in ("answered", "failed", "cancelled")[: size.pick(3, 3, 1)]:
+        calls = contend("window-calls", size.pick(1000, 1000, 20), ending)
+        rows.append(calls)
+        figures += _felt(f"calls_{ending}", calls)
+        figures.append(Figure(f"calls_{ending}_seconds", calls["seconds"], "s"))
     return [*figures, waiting(rows)]
 
 
