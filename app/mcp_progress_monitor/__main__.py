@@ -45,10 +45,9 @@ def main() -> int:
 
     gc.set_threshold(_COLLECTED_AFTER)
     from mcp_progress_monitor import bundle
-    from mcp_progress_monitor.cli.entry import main as run
 
     bundle.restore_search_path()
-    code = run()
+    code = _run(sys.argv[1:])
     import signal
 
     # Do not wait for threads that are still computing: Ctrl+C ends them, without a traceback.
@@ -56,6 +55,25 @@ def main() -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.freeze()  # what is left ends with the process
     return code
+
+
+def _run(arguments: list[str]) -> int:
+    """Open the window, or let click find out what is to be done."""
+    from mcp_progress_monitor.cli.common import plain_window
+
+    common = plain_window(arguments)
+    if common is None:
+        from mcp_progress_monitor.cli.entry import main as run
+
+        return run(arguments)
+    from mcp_progress_monitor.cli.exits import exit_code_of
+
+    def open_it() -> int:
+        from mcp_progress_monitor.cli.desktop import open_window
+
+        return open_window(common)
+
+    return exit_code_of(open_it, arguments)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from mcp_progress_monitor.__main__ import main as run
 from mcp_progress_monitor.cli import desktop
-from mcp_progress_monitor.cli.entry import main as run
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -25,7 +25,8 @@ def main() -> int:
         _watch()
 
     vars(desktop)["require_toolkit"] = require_and_watch
-    return run(["--data-dir", sys.argv[1]])
+    sys.argv[1:] = ["--data-dir", sys.argv[1]]
+    return run()
 
 
 def _watch() -> None:

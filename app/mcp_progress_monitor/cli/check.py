@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.checking.results import Result
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.engine.updates import Update
 
 _SLICE_S: Final = 0.2

@@ -15,11 +15,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
-
+from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.options import CommonOptions
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.gui.launch_options import WindowOptions
@@ -119,8 +117,8 @@ def _takes_connections(address: str) -> bool:
 
 def open_window(
     common: CommonOptions,
-    screenshot: Path | None,
-    after_s: float,
+    screenshot: Path | None = None,
+    after_s: float = 5.0,
     *,
     is_safe: bool = False,
     resets_layout: bool = False,
@@ -211,6 +209,8 @@ def _saved_server(common: CommonOptions) -> tuple[str, ...]:
 
     named_servers(common)  # raises an error if the server cannot be used
     if common.cwd or common.env or common.header or common.era or common.connect_timeout:
+        import click
+
         raise click.UsageError(
             "--cwd, --env, --header, --era and --connect-timeout cannot be used with a saved"
             " server. To change its settings, edit it in the window."
@@ -223,7 +223,9 @@ def associate_recordings(*, removes: bool) -> int:
 
     `CommandFailed` with code 8 when the system refuses.
     """
-    from mcp_progress_monitor.file_association import association_here  # no window needs it
+    import click  # no window needs it, nor this
+
+    from mcp_progress_monitor.file_association import association_here
 
     association = association_here()
     with failing(ExitCode.UNWRITABLE):

@@ -6,7 +6,6 @@ Loaded by `--help`: what a command does is imported when it runs.
 from __future__ import annotations
 
 import contextlib
-import errno
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +14,10 @@ import click
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.cli.calls.commands import prompt, prompts, read, request, resources, tasks
-from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.cli.common import CommonOptions
+from mcp_progress_monitor.cli.exits import ExitCode, exit_code_of
 from mcp_progress_monitor.cli.options import (
     DELAY_ALONE,
-    CommonOptions,
     Invocation,
     OwnCommand,
     RenamedOption,
@@ -36,7 +35,6 @@ from mcp_progress_monitor.cli.options import (
 )
 from mcp_progress_monitor.cli.servers.commands import servers
 from mcp_progress_monitor.cli.tap import tap
-from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.limits import TOOL_IDLE_S
 
 if TYPE_CHECKING:
@@ -556,57 +554,26 @@ for _command in (resources, read, prompts, prompt, request, tasks, servers, tap)
 
 
 _SEPARATOR = "--"
-_DISK_ERRORS = frozenset(
-    {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
-)
-"""Errors of a disk to which output is redirected; any other is an internal error."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; `arguments` are `sys.argv[1:]` by default.
-
-    All exceptions become messages and exit codes here. An internal error is reported in one
-    sentence that names the file with the details.
-    """
+    """Run one command and return its exit code; `arguments` are `sys.argv[1:]` by default."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    invocation = Invocation()
+    return exit_code_of(lambda: _run(given, Invocation()), given)
+
+
+def _run(arguments: list[str], invocation: Invocation) -> int:
     try:
-        return _run(given, invocation)
+        return _parsed(arguments, invocation)
     except click.ClickException as error:
         with contextlib.suppress(OSError):
             error.show()
         return ExitCode.USAGE
-    except CommandFailed as failure:
-        _print_error(failure.as_text())
-        return failure.code
-    except UserError as error:
-        _print_error(CommandFailed(ExitCode.USAGE, error.details).as_text())
-        return ExitCode.USAGE
-    except (KeyboardInterrupt, click.Abort):
+    except click.Abort:
         return ExitCode.CANCELLED
-    except OSError as error:
-        if error.errno not in _DISK_ERRORS:
-            return _internal_error(error, given)
-        _print_error(f"Cannot write the output: {error.strerror}")
-        return ExitCode.UNWRITABLE
-    except Exception as error:  # noqa: BLE001 - the last resort, so that no traceback is shown
-        return _internal_error(error, given)
 
 
-def _internal_error(error: Exception, arguments: Sequence[str]) -> ExitCode:
-    from mcp_progress_monitor.cli.diagnostics import report_internal_error
-
-    _print_error(report_internal_error(error, arguments))
-    return ExitCode.DEFECT
-
-
-def _print_error(text: str) -> None:
-    """Write to standard error, and ignore a full disk there."""
-    with contextlib.suppress(OSError):
-        click.echo(text, err=True)
-
-
-def _run(arguments: list[str], invocation: Invocation) -> int:
+def _parsed(arguments: list[str], invocation: Invocation) -> int:
     """Split off the server's command after `--`; click parses the rest."""
     if _SEPARATOR in arguments:
         place = arguments.index(_SEPARATOR)

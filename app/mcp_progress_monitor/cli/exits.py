@@ -1,15 +1,20 @@
-"""The exit codes of every command: a public interface, listed in the user's help."""
+"""The exit codes of every command: a public interface, listed in the user's help.
+
+All exceptions of a command become messages and exit codes here.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import enum
+import errno
+import sys
 from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcp_progress_monitor.errors import ErrorDetails
 
@@ -59,3 +64,48 @@ def failing(code: ExitCode) -> Iterator[None]:
         yield
     except UserError as error:
         raise CommandFailed(code, error.details) from error
+
+
+_DISK_ERRORS = frozenset(
+    {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+)
+"""Errors of a disk to which output is redirected; any other is an internal error."""
+
+
+def exit_code_of(command: Callable[[], int], arguments: Sequence[str]) -> int:
+    """Run a command, and print the message of any exception.
+
+    An internal error is reported in one sentence that names the file with the details.
+    """
+    try:
+        return command()
+    except CommandFailed as failure:
+        _print_error(failure.as_text())
+        return failure.code
+    except UserError as error:
+        _print_error(CommandFailed(ExitCode.USAGE, error.details).as_text())
+        return ExitCode.USAGE
+    except KeyboardInterrupt:
+        return ExitCode.CANCELLED
+    except OSError as error:
+        if error.errno not in _DISK_ERRORS:
+            return _internal_error(error, arguments)
+        _print_error(f"Cannot write the output: {error.strerror}")
+        return ExitCode.UNWRITABLE
+    except Exception as error:  # noqa: BLE001 - the last resort, so that no traceback is shown
+        return _internal_error(error, arguments)
+
+
+def _internal_error(error: Exception, arguments: Sequence[str]) -> ExitCode:
+    from mcp_progress_monitor.cli.diagnostics import report_internal_error
+
+    _print_error(report_internal_error(error, arguments))
+    return ExitCode.DEFECT
+
+
+def _print_error(text: str) -> None:
+    """Write to standard error, if there is one; ignore a full disk there."""
+    with contextlib.suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.exports.options import OnShare
 
 IMPORTED = "mcprec"  # the format that makes a recording of another program's file

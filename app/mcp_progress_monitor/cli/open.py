@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.cli.orders import OpenOrder
     from mcp_progress_monitor.imports.convert import ImportForm
 

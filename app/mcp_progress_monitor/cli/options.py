@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, NoReturn,
 
 import click
 
+from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS, LONGEST_LIMIT_S, OTHER_IDLE_S
 
 if TYPE_CHECKING:
@@ -24,51 +25,7 @@ T = TypeVar("T")
 TRANSPORTS = ("http", "sse")
 ERAS = ("auto", "handshake", "per-request")
 PROGRAM_LOG_LEVELS = ("debug", "info", "warning", "error")
-_LEFT_OUT = (None, False, ())
 DELAY_ALONE = "--screenshot-delay needs --screenshot FILE."
-
-
-class CommonOptions(NamedTuple):
-    """The values of the shared options; None, () or False for those not given.
-
-    `command` is what follows `--`, None without `--`. Times in seconds.
-    """
-
-    command: tuple[str, ...] | None = None
-    url: str | None = None
-    header: tuple[tuple[str, str], ...] = ()
-    oauth: bool = False
-    oauth_client_id: str | None = None
-    transport: str | None = None
-    demo: bool = False
-    config: Path | None = None
-    server: str | None = None
-    cwd: Path | None = None
-    env: tuple[tuple[str, str], ...] = ()
-    era: str | None = None
-    data_dir: Path | None = None
-    record: Path | None = None
-    log_level: str | None = None
-    connect_timeout: float | None = None
-
-    @property
-    def names_server(self) -> bool:
-        """Whether they name a server, or a place where one is found."""
-        named = (self.command, self.url, self.config, self.server)
-        return self.demo or any(each is not None for each in named)
-
-    def over(self, outer: CommonOptions) -> CommonOptions:
-        """These options, completed by those given before the command's name.
-
-        An empty string counts as given, so that a script's empty variable is reported.
-        """
-        merged = self._asdict()
-        for name in self._fields:
-            if merged[name] in _LEFT_OUT:
-                merged[name] = getattr(outer, name)
-        merged["env"] = outer.env + self.env
-        merged["header"] = outer.header + self.header
-        return CommonOptions(**merged)
 
 
 class SavedId(NamedTuple):

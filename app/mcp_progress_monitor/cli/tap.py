@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcp_progress_monitor.cli.options import (
-    CommonOptions,
-    Invocation,
-    OwnCommand,
-    group_options,
-    own_options,
-)
+from mcp_progress_monitor.cli.options import Invocation, OwnCommand, group_options, own_options
 from mcp_progress_monitor.cli.servers.commands import KNOWN_CLIENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcp_progress_monitor.cli.common import CommonOptions
 
 _EXAMPLES = """\b
 Examples:

@@ -11,8 +11,9 @@ import click
 import pytest
 
 from mcp_progress_monitor import __version__
+from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.entry import main, program
-from mcp_progress_monitor.cli.options import CommonOptions, SavedId
+from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.orders import automatic
 from mcp_progress_monitor.engine.call import AutoResume
 

@@ -21,7 +21,7 @@ from mcp_progress_monitor.wording.servers import disabled
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 _log = logging.getLogger(__name__)

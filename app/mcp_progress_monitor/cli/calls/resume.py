@@ -36,7 +36,8 @@ from mcp_progress_monitor.wording.watched import unknown_values, why_approve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.cli.options import CommonOptions, Invocation
+    from mcp_progress_monitor.cli.common import CommonOptions
+    from mcp_progress_monitor.cli.options import Invocation
     from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.cli.output.job_text import Label
     from mcp_progress_monitor.engine.call import Outcome

@@ -27,7 +27,7 @@ from mcp_progress_monitor.wording.tasks import status_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress
     from mcp_progress_monitor.store.tasks import SavedTask
 

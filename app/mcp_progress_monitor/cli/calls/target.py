@@ -21,7 +21,7 @@ from mcp_progress_monitor.snapshots.definitions import (
 from mcp_progress_monitor.snapshots.validated import EMPTY, NOT_UTF8, InvalidValueError
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
 
 
 _TARGETS = "-- COMMAND [ARG]..., --url URL, --server NAME, --config FILE [--server NAME] or --demo"

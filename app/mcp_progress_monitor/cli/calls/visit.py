@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.cli.asking.asker import AnswerMeans, RuledAnswer
-    from mcp_progress_monitor.cli.options import CommonOptions, Invocation
+    from mcp_progress_monitor.cli.common import CommonOptions
+    from mcp_progress_monitor.cli.options import Invocation
     from mcp_progress_monitor.cli.orders import RequestOrder, ResumeOrder
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition

@@ -19,7 +19,7 @@ from mcp_progress_monitor.wording import approval
 if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.cli.asking.terminal import Keyboard
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 _HIDDEN = "(hidden)"

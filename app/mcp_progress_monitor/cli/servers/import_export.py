@@ -41,7 +41,7 @@ from mcp_progress_monitor.wording.servers import replaced_text
 if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.catalogue.import_preview import Known
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 _TITLES = ("NAME", "IS", "KIND", "COMMAND OR URL")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.catalogue import Catalogue
     from mcp_progress_monitor.catalogue.trust import EarlierApproval, Trust
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
 
 _NAME: Final = 200
 

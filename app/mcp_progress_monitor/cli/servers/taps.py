@@ -38,7 +38,7 @@ from mcp_progress_monitor.wording.taps import (
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
-    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.cli.common import CommonOptions
 
 _TITLES = ("CLIENT", "SERVER", "STATE", "FILE")
 _WIDEST = 200

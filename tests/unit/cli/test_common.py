@@ -1,0 +1,55 @@
+"""What of the command line opens the window before click reads any."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.cli import desktop
+from mcp_progress_monitor.cli.common import CommonOptions, plain_window
+from mcp_progress_monitor.cli.entry import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+_WORDS = ("--demo", "--data-dir", "--data-dir=d", "--data-dir=", "d", "", "-x", "--", "tools")
+
+
+def _orders() -> list[list[str]]:
+    lengths = range(4)
+    found = itertools.chain(*(itertools.product(_WORDS, repeat=length) for length in lengths))
+    return [list(words) for words in found if plain_window(words) is not None]
+
+
+def test_plain_orders_mean_what_click_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[CommonOptions] = []
+
+    def note(common: CommonOptions, *_: object, **_more: object) -> int:
+        opened.append(common)
+        return 0
+
+    monkeypatch.setattr(desktop, "open_window", note)
+    for words in _orders():
+        assert main(words) == 0, words
+        assert opened.pop() == plain_window(words), words
+
+
+def test_what_is_plain() -> None:
+    orders = _orders()
+    assert [] in orders
+    assert ["--data-dir", "-x", "--demo"] in orders
+    assert not any({"tools", "--data-dir="} & set(words[:1]) for words in orders)
+
+
+def test_a_file_in_place_of_the_folder_is_left_to_click(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    assert plain_window([f"--data-dir={file}"]) == CommonOptions(data_dir=file)
+    file.touch()
+    assert plain_window([f"--data-dir={file}"]) is None
+
+
+def test_completion_is_left_to_click(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_MCP_PROGRESS_MONITOR_COMPLETE", "bash_source")
+    assert plain_window([]) is None
