@@ -18,7 +18,7 @@ _Row = dict[str, Any]
 
 def log_open(size: Size) -> list[Figure]:
     """A recording of 1,000,000 frames opened in the real window, its log in sight."""
-    count, rounds = size.pick((1_000_000, 3), (1_000_000, 1), (5_000, 1))
+    count, rounds = size.pick((1_000_000, 3), (1_000_000, 1), (2_000, 1))
     pairs = _pairs("window-log-open", count, rounds)
     full = [row for _, row in pairs]
     return [
@@ -37,7 +37,7 @@ def log_open(size: Size) -> list[Figure]:
 
 def log_filter(size: Size) -> list[Figure]:
     """Filters over 1,000,000 frames in the real window, its log in sight."""
-    count, rounds = size.pick((1_000_000, 3), (1_000_000, 1), (5_000, 1))
+    count, rounds = size.pick((1_000_000, 3), (1_000_000, 1), (2_000, 1))
     pairs = _pairs("window-log-filter", count, rounds)
     full = [row for _, row in pairs]
     figures = []

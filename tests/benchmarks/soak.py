@@ -7,7 +7,7 @@ from tests.benchmarks.figures import Figure, Size, contend, waiting
 
 def soak(size: Size) -> list[Figure]:
     """10,000,000 frames into the real window; memory counts from the first tenth on."""
-    count = size.pick(10_000_000, 1_000_000, 5_000)
+    count = size.pick(10_000_000, 1_000_000, 2_000)
     row = contend("window-soak", count, count // 10)
     return [
         Figure("frames", row["frames"], ""),

@@ -23,7 +23,7 @@ def latency(size: Size) -> list[Figure]:
 
 def many_jobs(size: Size) -> list[Figure]:
     """1,000 jobs at 10 ticks a second each, the window shown and its list scrolled."""
-    jobs, seconds = size.pick((1000, 30.0), (1000, 5.0), (20, 0.5))
+    jobs, seconds = size.pick((1000, 30.0), (1000, 5.0), (5, 0.3))
     row = contend("window-many-jobs", jobs, seconds, "start")
     by_progress = contend("window-many-jobs", jobs, seconds, "progress")
     return [
@@ -91,7 +91,7 @@ def floods(size: Size) -> list[Figure]:
         figures += _felt(name, row)
         figures.append(Figure(f"{name}_messages_per_s", row["messages_per_s"], "/s"))
     for ending in ("answered", "failed", "cancelled")[: size.pick(3, 3, 1)]:
-        calls = contend("window-calls", size.pick(1000, 1000, 20), ending)
+        calls = contend("window-calls", size.pick(1000, 1000, 5), ending)
         rows.append(calls)
         figures += _felt(f"calls_{ending}", calls)
         figures.append(Figure(f"calls_{ending}_seconds", calls["seconds"], "s"))
@@ -111,7 +111,7 @@ def _felt(name: str, row: dict[str, Any]) -> list[Figure]:
 
 def idle(size: Size) -> list[Figure]:
     """The window with 50 silent running jobs for a minute."""
-    row = contend("window-idle", 50, size.pick(60, 10, 1))
+    row = contend("window-idle", *size.pick((50, 60), (50, 10), (5, 0.5)))
     return [
         Figure("cpu", row["cpu_percent"], "% of a core", "<= 1.5"),
         Figure("running_jobs", row["running"], ""),
