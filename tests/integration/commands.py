@@ -60,10 +60,10 @@ def run(
 ) -> Run:
     """Run one command in `folder` to its end; `before` is called in its process, as it begins.
 
-    Without `before` it runs in a process that has all of the command line imported already.
+    It runs in a process that has all of the command line imported already, and `before` as well.
     """
     environ = {**os.environ, **environment}
-    is_forked = before is None and not any(name.startswith("PYTHON") for name in environment)
+    is_forked = not any(name.startswith("PYTHON") for name in environment)
     how = {"cwd": folder, "env": environ, "preexec_fn": before}
     with _begun(words, is_forked=is_forked, **how) as process:
         try:

@@ -20,6 +20,7 @@ import pickle
 import pkgutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -41,7 +42,7 @@ from tests.integration.forked_scripts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 CAN_FORK: Final = sys.platform == "linux"
 """Elsewhere nobody adopts what another process has forked."""
@@ -50,6 +51,9 @@ _IMPORTED_LATE: Final = ("anyio._backends._asyncio", "jsonschema", "sqlite3")
 """What most commands import of others while they run."""
 _SERVER: Final = "import sys; from tests.integration.forked import serve; sys.exit(serve())"
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_CAPABILITIES_OF_64_BITS: Final = 0x20080522
+_ABOVE_RIGHTS: Final = (1, 2)
+"""What lets the superuser read, enter and write whatever its rights say (DAC_*, of Linux)."""
 _turn: Final = threading.Lock()
 """One at a time asks: who adopts is a matter of the whole process."""
 
@@ -58,6 +62,7 @@ class _Command(NamedTuple):
     words: Sequence[str]
     folder: str
     environment: Mapping[str, str]
+    before: Callable[[], None] | None
 
 
 class Forked(subprocess.Popen[AnyStr]):
@@ -69,9 +74,8 @@ class Forked(subprocess.Popen[AnyStr]):
     # What Popen calls once it has made the pipes: the one step that is another here.
     def _execute_child(self, args: Any, *others: Any) -> None:
         folder, environment, pipes = others[4], others[5], others[9:15]
-        command = _Command(
-            args, str(folder), dict(os.environ if environment is None else environment)
-        )
+        variables = dict(os.environ if environment is None else environment)
+        command = _Command(args, str(folder), variables, before=others[1])
         self.pid = _fork_server(_COMMANDS).fork(command, (pipes[0], pipes[3], pipes[5]))
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -203,12 +207,26 @@ def _be_the_command(asked: _Command, streams: Sequence[int]) -> NoReturn:
     if os.isatty(0):
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if asked.before is not None:
+        asked.before()
     os.chdir(asked.folder)
     take_environment(asked.environment)
     take_streams()
     program = importlib.import_module("mcp_progress_monitor.__main__")
     sys.argv = [str(program.__file__), *asked.words]  # as of python -m
     end_with(int(program.main()))
+
+
+def be_bound_by_rights() -> None:
+    """From now on be refused what the rights of files refuse others, also as the superuser."""
+    libc = ctypes.CDLL(None)
+    version = struct.pack("=Ii", _CAPABILITIES_OF_64_BITS, 0)
+    rights = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; and all for 32 more
+    failed = libc.capget(version, rights)
+    for place in (0, 1):
+        rights[place] &= ~sum(1 << each for each in _ABOVE_RIGHTS)
+    if failed or libc.capset(version, rights):
+        raise OSError("rights do not bind this user")
 
 
 def _import_commands() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,16 +10,12 @@ import pytest
 
 from tests.integration import commands
 from tests.integration.commands import Run, linux_only
+from tests.integration.forked import be_bound_by_rights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = linux_only
-
-_PR_CAPBSET_DROP: Final = 24
-_ABOVE_RIGHTS: Final = (1, 2)
-"""What lets the superuser read, enter and write whatever its rights say (DAC_*, of Linux)."""
-_LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 @pytest.fixture
@@ -35,17 +28,9 @@ def closed() -> Iterator[Path]:
         path.chmod(0o700)
 
 
-def _bound_by_rights() -> None:
-    if os.geteuid() == 0 and _LIBC is not None:
-        for capability in _ABOVE_RIGHTS:
-            if _LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):
-                raise OSError("rights do not bind this user")
-
-
 def run(*words: str, **environment: Any) -> Run:
     """Run a command as one whom the rights of files bind."""
-    # It calls the system, and nothing else.
-    return commands.run(*words, before=_bound_by_rights, **environment)
+    return commands.run(*words, before=be_bound_by_rights, **environment)
 
 
 REFUSED: Final = {
