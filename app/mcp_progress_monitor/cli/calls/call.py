@@ -102,18 +102,33 @@ def first_failure(codes: Iterable[ExitCode]) -> ExitCode:
 
 
 class Plan:
-    """What one command requests from its server."""
+    """What one command requests from its server: by default, a single request."""
 
-    where: str  # the place named in errors: `tool 'x'`
     repeat = 1  # how many requests to send at the same time
     lists: frozenset[str] = frozenset()  # the lists to read before the request
-    result_format = USUAL_RESULT_FORMAT  # how results are shown
-    owns_jobs = True
-    """Whether the requests are jobs of the command: Ctrl+C cancels them, progress is shown."""
+
+    def __init__(
+        self,
+        order: RequestOrder,
+        where: str,
+        method: str,
+        params: JsonObject,
+        result_format: ResultFormat = USUAL_RESULT_FORMAT,
+        *,
+        owns_jobs: bool = True,
+    ) -> None:
+        """`where` is the place named in errors, such as `tool 'x'`.
+
+        If it `owns_jobs`, Ctrl+C cancels the requests, and their progress is shown.
+        """
+        self.where = where
+        self.result_format = result_format
+        self.owns_jobs = owns_jobs
+        self._request = functools.partial(request, method=method, params=params, order=order)
 
     async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
         """The request; `CommandFailed` if it must not be sent."""
-        raise NotImplementedError
+        return self._request(server)
 
     def ended(self, engine: Engine, front: Front, outcome: Outcome) -> None:
         """Handle an outcome after it was shown."""
@@ -234,7 +249,7 @@ class _ToolCall(Plan):
     lists = frozenset({"tools"})
 
     def __init__(self, order: CallOrder) -> None:
-        self.where = f"tool {order.tool!r}"
+        super().__init__(order, f"tool {order.tool!r}", CALL_TOOL, {})
         self.repeat = order.repeat
         self._order = order
         self._document = read_document(order.document)
@@ -327,27 +342,37 @@ def read_resource(invocation: Invocation, order: ReadOrder) -> int:
 
 
 def get_prompt(invocation: Invocation, order: PromptOrder) -> int:
-    return make_requests(invocation, order, functools.partial(_PromptRequest, order))
+    arguments = {"arguments": dict(order.pairs)} if order.pairs else {}  # all are strings
+    params: JsonObject = {"name": order.name, **arguments}
+    shown = ResultFormat(messages_text)
+    plan = Plan(order, f"prompt {order.name!r}", GET_PROMPT, params, shown)
+    return make_requests(invocation, order, lambda: plan)
 
 
 def send_request(invocation: Invocation, order: RawOrder) -> int:
-    return make_requests(invocation, order, functools.partial(_RawRequest, order))
+    return make_requests(invocation, order, functools.partial(_raw_request, order))
+
+
+def _raw_request(order: RawOrder) -> Plan:
+    """Any method, with parameters as typed; its result is shown as JSON."""
+    params = {} if order.params is None else read_document(order.params, "--params")
+    # For a task method the task's state is the result; for others, its final result.
+    exact = exact_result if order.method.startswith(OF_TASKS) else exact_outcome
+    text = functools.partial(_json_text, exact, indents=StandardOutput(sys.stdout).is_terminal)
+    where = f"request {order.method!r}"
+    return Plan(order, where, order.method, params, ResultFormat(text, exact))
 
 
 class _ReadRequest(Plan):
-    """Base of plans for a single request that needs none of the server's lists."""
+    """A plan: read a resource, and save it if the order says so."""
 
     def __init__(self, order: ReadOrder) -> None:
-        self.where = f"resource {order.uri!r}"
+        shown = ResultFormat(resource_text if order.output is None else lambda _raw: "")
+        where = f"resource {order.uri!r}"
+        super().__init__(order, where, READ_RESOURCE, {"uri": order.uri}, shown)
         self._order = order
-        self.result_format = ResultFormat(
-            resource_text if order.output is None else lambda _raw: ""
-        )
         if order.output is not None and not absolute(order.output).parent.is_dir():
             _refuse_file(order.output, "The folder does not exist")
-
-    async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
-        return request(server, READ_RESOURCE, {"uri": self._order.uri}, self._order)
 
     def ended(self, engine: Engine, front: Front, outcome: Outcome) -> None:
         if self._order.output is None or outcome.result is None:
@@ -359,40 +384,6 @@ class _ReadRequest(Plan):
         except OSError as error:
             _refuse_file(path, error.strerror or str(error))
         front.note(f"Saved {size(len(content))} to {path}")
-
-
-class _PromptRequest(Plan):
-    """A plan: get a prompt, whose arguments are all strings."""
-
-    result_format = ResultFormat(messages_text)
-
-    def __init__(self, order: PromptOrder) -> None:
-        self.where = f"prompt {order.name!r}"
-        self._order = order
-
-    async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
-        params: dict[str, Any] = {"name": self._order.name}
-        if self._order.pairs:
-            params["arguments"] = dict(self._order.pairs)
-        return request(server, GET_PROMPT, params, self._order)
-
-
-class _RawRequest(Plan):
-    """A plan: any method, with parameters as typed; its result is shown as JSON."""
-
-    def __init__(self, order: RawOrder) -> None:
-        self.where = f"request {order.method!r}"
-        self._order = order
-        self._params = None if order.params is None else read_document(order.params, "--params")
-        # For a task method the task's state is the result; for others, its final result.
-        exact = exact_result if order.method.startswith(OF_TASKS) else exact_outcome
-        is_terminal = StandardOutput(sys.stdout).is_terminal
-        self.result_format = ResultFormat(
-            functools.partial(_json_text, exact, indents=is_terminal), exact
-        )
-
-    async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
-        return request(server, self._order.method, self._params or {}, self._order)
 
 
 def _json_text(exact: Any, raw: bytes, *, indents: bool) -> str:
@@ -431,14 +422,21 @@ def list_tasks(invocation: Invocation, *, in_json: bool) -> int:
 
 
 def get_task(invocation: Invocation, order: TaskOrder) -> int:
-    return make_requests(invocation, order, functools.partial(_About, order, GET_TASK, _state_text))
+    return _ask_about(invocation, order, GET_TASK, _state_text)
 
 
 def cancel_task(invocation: Invocation, order: TaskOrder) -> int:
     """Ask a server to cancel a task and return the exit code."""
-    return make_requests(
-        invocation, order, functools.partial(_About, order, CANCEL_TASK, _cancel_text)
-    )
+    return _ask_about(invocation, order, CANCEL_TASK, _cancel_text)
+
+
+def _ask_about(
+    invocation: Invocation, order: TaskOrder, method: str, text: Callable[[bytes], str]
+) -> int:
+    """Make one request that names a task."""
+    where, shown = f"task {order.task!r}", ResultFormat(text, exact_result)
+    plan = Plan(order, where, method, {TASK_ID: order.task}, shown, owns_jobs=False)
+    return make_requests(invocation, order, lambda: plan)
 
 
 def follow_task(invocation: Invocation, order: TaskOrder) -> int:
@@ -448,21 +446,6 @@ def follow_task(invocation: Invocation, order: TaskOrder) -> int:
         follower = _Follower(order, definition, invocation)
         recorded = session_recorder(invocation.common)
     return run_visit(follower, recorded)
-
-
-class _About(Plan):
-    """A plan: one request that names a task."""
-
-    owns_jobs = False
-
-    def __init__(self, order: TaskOrder, method: str, text: Any) -> None:
-        self.where = f"task {order.task!r}"
-        self.result_format = ResultFormat(text, exact_result)
-        self._order = order
-        self._method = method
-
-    async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
-        return request(server, self._method, {TASK_ID: self._order.task}, self._order)
 
 
 class _Follower(OrderedCommand):
