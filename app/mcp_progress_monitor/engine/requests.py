@@ -17,7 +17,7 @@ from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.protocol.tasks import TaskAugmentation, TaskOffer, params_with_task
 from mcp_progress_monitor.sessions.arguments import check_in_thread, check_output
 from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
-from mcp_progress_monitor.sessions.connection.failures import evidence, queued_text
+from mcp_progress_monitor.sessions.connection.connection import evidence, queued_text
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, PendingRequest
 from mcp_progress_monitor.sessions.tasks import TaskFate, TaskRun
 from mcp_progress_monitor.snapshots.limits import (

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.imports.claude_log import is_claude_log, read_claude_log
-from mcp_progress_monitor.imports.json_lines import (
+from mcp_progress_monitor.imports.logs import (
+    is_claude_log,
     is_mcp_rec,
     is_mcpsnoop,
+    read_claude_log,
     read_mcp_rec,
     read_mcpsnoop,
 )

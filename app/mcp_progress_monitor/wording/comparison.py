@@ -12,7 +12,7 @@ from mcp_progress_monitor.protocol.messages import META
 from mcp_progress_monitor.protocol.secrets import without_tokens
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
-from mcp_progress_monitor.wording.json_values import pretty
+from mcp_progress_monitor.wording.content import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

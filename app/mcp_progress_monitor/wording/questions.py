@@ -13,9 +13,8 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import CREATE_MESSAGE, ELICIT, LIST_ROOTS
-from mcp_progress_monitor.wording.content import PartKind, ResultPart, block_part
+from mcp_progress_monitor.wording.content import PartKind, ResultPart, block_part, pretty
 from mcp_progress_monitor.wording.jobs import line
-from mcp_progress_monitor.wording.json_values import pretty
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered

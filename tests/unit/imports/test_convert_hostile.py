@@ -124,7 +124,7 @@ def test_lines_that_are_too_long_are_counted(
     long = json.dumps({"ts": 1, "dir": "client->server", "msg": {"jsonrpc": "x" * 5000}})
     path = tmp_path / "a.jsonl"
     path.write_text(f"{RECORDED}\n{long}\n{RECORDED}\n")
-    from mcp_progress_monitor.imports.json_lines import read_mcp_rec
+    from mcp_progress_monitor.imports.logs import read_mcp_rec
     from mcp_progress_monitor.imports.recording import ImportedRecording
 
     with ImportedRecording("mcp-rec") as recording, path.open("rb", buffering=0) as file:

@@ -15,7 +15,7 @@ from mcp_progress_monitor.formatting import number, one_line, size
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.sessions.arguments import Checked, check_value
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss, Refused, Sampled
-from mcp_progress_monitor.wording.json_values import schema_limits
+from mcp_progress_monitor.wording.content import schema_limits
 from mcp_progress_monitor.wording.questions import ROOTS_REJECTED, kind_text, sampled
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 
 from mcp_progress_monitor.formatting import number, one_line, size
 from mcp_progress_monitor.protocol.jsonrpc import Elided
-from mcp_progress_monitor.wording.json_values import compact
+from mcp_progress_monitor.wording.content import compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,7 +17,7 @@ from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
 from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP_S, Appearance
 from mcp_progress_monitor.protocol.jsonrpc import Elided
-from mcp_progress_monitor.wording.json_values import pretty, scalar, searchable
+from mcp_progress_monitor.wording.content import pretty, scalar, searchable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

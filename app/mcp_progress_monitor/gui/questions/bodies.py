@@ -47,8 +47,7 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasi
 from mcp_progress_monitor.json_schema import schema_error
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
-from mcp_progress_monitor.wording.content import PartKind
-from mcp_progress_monitor.wording.json_values import pretty
+from mcp_progress_monitor.wording.content import PartKind, pretty
 from mcp_progress_monitor.wording.questions import (
     ROOTS_REJECTED,
     hinted_model,
@@ -59,7 +58,6 @@ from mcp_progress_monitor.wording.questions import (
 )
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.questions import Answer, Question
     from mcp_progress_monitor.wording.content import ResultPart

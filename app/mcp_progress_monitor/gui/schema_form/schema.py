@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.json_schema import find_errors
-from mcp_progress_monitor.wording.json_values import schema_limits
+from mcp_progress_monitor.wording.content import schema_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

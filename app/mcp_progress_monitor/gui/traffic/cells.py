@@ -14,7 +14,7 @@ from mcp_progress_monitor.protocol.frames import Channel, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import decode
 from mcp_progress_monitor.protocol.messages import DISCOVER, META, PROGRESS, PROGRESS_TOKEN
 from mcp_progress_monitor.recording.index import NONE, Segment
-from mcp_progress_monitor.wording.json_values import compact
+from mcp_progress_monitor.wording.content import compact
 
 if TYPE_CHECKING:
     from collections.abc import Callable

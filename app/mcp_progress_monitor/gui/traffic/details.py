@@ -45,14 +45,13 @@ from mcp_progress_monitor.protocol.lenient_json import (
     span_of,
 )
 from mcp_progress_monitor.protocol.outline import outlined
+from mcp_progress_monitor.wording.content import pretty
 from mcp_progress_monitor.wording.jobs import moment
-from mcp_progress_monitor.wording.json_values import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mcp_progress_monitor.gui.models import JobsFollowed
-    from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.gui.traffic.model import TrafficNotes
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.lenient_json import LenientJson

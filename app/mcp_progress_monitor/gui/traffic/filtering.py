@@ -19,7 +19,7 @@ from mcp_progress_monitor.protocol.frames import Channel, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Envelope, Kind, decode
 from mcp_progress_monitor.protocol.messages import TASK_PATHS, TOKEN_PATHS
 from mcp_progress_monitor.recording.index import NONE
-from mcp_progress_monitor.wording.json_values import searchable
+from mcp_progress_monitor.wording.content import searchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

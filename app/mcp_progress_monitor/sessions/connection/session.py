@@ -14,9 +14,14 @@ import anyio.to_thread
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import SEQUENTIAL, Era
 from mcp_progress_monitor.protocol.messages import DISCOVER, PING
-from mcp_progress_monitor.sessions.connection import failures
 from mcp_progress_monitor.sessions.connection.clocks import ConnectLimit, not_signed_in
-from mcp_progress_monitor.sessions.connection.connection import Upkeep
+from mcp_progress_monitor.sessions.connection.connection import (
+    Upkeep,
+    loss_error,
+    silence_error,
+    start_error,
+    unread_error,
+)
 from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra, digest_of
 from mcp_progress_monitor.sessions.connection.lists import ServerLists
 from mcp_progress_monitor.sessions.connection.negotiation import (
@@ -394,7 +399,7 @@ class Session:
         await connection.ended()
         self._become(ServerState.CLOSING)
         await connection.over()
-        lost = failures.lost(self._definition.address, connection)
+        lost = loss_error(self._definition.address, connection)
         raise UserError(self._located(lost))
 
     def _attend(self, connection: Connection, agreement: Agreement) -> None:
@@ -509,7 +514,7 @@ class Session:
             raise UserError(self._located(error.details)) from error
         except anyio.ClosedResourceError:
             await connection.over()
-            ended = failures.ended(self._definition.address, connection)
+            ended = start_error(self._definition.address, connection)
             raise UserError(self._located(ended)) from None
 
     def _located(self, error: ErrorDetails) -> ErrorDetails:
@@ -521,7 +526,7 @@ class Session:
         if self.current is None:
             return ErrorDetails(f"The server could not be started within {limit_s:g} s", command)
         asked = () if self._negotiation is None else self._negotiation.asked
-        return failures.silent(command, limit_s, asked, self.current)
+        return silence_error(command, limit_s, asked, self.current)
 
     def _fail(self, error: ErrorDetails) -> None:
         self._error = error
@@ -563,7 +568,7 @@ class Session:
         return self.keepalive.health if self.keepalive is not None and is_known else None
 
     def _unread(self, connection: Connection) -> ErrorDetails | None:
-        return failures.unread(self._definition.address, connection.outbox)
+        return unread_error(self._definition.address, connection.outbox)
 
     def _with_agreement(self, bare: ServerSnapshot) -> ServerSnapshot:
         if self.agreement is None:

@@ -12,7 +12,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import ConnectionClosed, ConnectionOpened, RequestMade
 from mcp_progress_monitor.protocol.frames import Channel
-from mcp_progress_monitor.sessions.connection import failures
+from mcp_progress_monitor.sessions.connection.connection import evidence
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 from tests.unit.sessions.playbook import Log, PlayedServer, by_method, connection_to, error, result
 
@@ -279,8 +279,8 @@ async def test_what_is_quoted_of_stderr_is_bounded_and_without_colours() -> None
     assert len(second) < 10_000
     assert [f.raw for f in log.frames if f.channel is Channel.STDERR] == lines
     connection.outbox.invalid_lines.append(b"\x1b[2J")
-    assert len(failures.evidence(connection)) < 2000
-    assert "\x1b" not in failures.evidence(connection)
+    assert len(evidence(connection)) < 2000
+    assert "\x1b" not in evidence(connection)
 
 
 @pytest.mark.announces_log("ended by a defect")

@@ -9,7 +9,7 @@ from mcp_progress_monitor.engine import requests
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.protocol.messages import INITIALIZED
-from mcp_progress_monitor.sessions.connection import failures
+from mcp_progress_monitor.sessions.connection.connection import silence_error
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import transport
 from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
@@ -177,7 +177,7 @@ async def test_bytes_of_a_message_that_is_not_whole_are_a_sign_of_life(kind: str
 
 async def test_a_server_that_is_silent_gets_a_hint_about_its_url() -> None:
     async with connected(in_session) as line:
-        error = failures.silent("http://x/", 3, ["initialize"], line.connection)
+        error = silence_error("http://x/", 3, ["initialize"], line.connection)
     assert "Check the URL" in error.hint
     assert "stdio" not in error.hint
 

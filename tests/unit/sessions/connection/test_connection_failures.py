@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.sessions.connection.failures import ended, lost, silent
+from mcp_progress_monitor.sessions.connection.connection import (
+    loss_error,
+    silence_error,
+    start_error,
+)
 from mcp_progress_monitor.sessions.transport.base import DEFECT_HINT, ending
 from mcp_progress_monitor.snapshots.doctor import HttpNote
 
@@ -36,7 +40,7 @@ def connection(**fields: Any) -> Any:
 
 
 def test_nobody_is_sent_to_a_terminal_for_a_url() -> None:
-    for told in (lost, ended):
+    for told in (loss_error, start_error):
         assert "terminal" in told("server.py", connection()).hint
         at_url = told("http://host/mcp", connection(is_http=True))
         assert at_url.hint
@@ -45,7 +49,7 @@ def test_nobody_is_sent_to_a_terminal_for_a_url() -> None:
 
 def test_a_defect_of_ours_is_not_looked_for_in_the_server() -> None:
     error = ErrorDetails("An internal error ended the connection", "s#1", DEFECT_HINT)
-    assert lost("server.py", connection(error=error)).hint == DEFECT_HINT
+    assert loss_error("server.py", connection(error=error)).hint == DEFECT_HINT
 
 
 @pytest.mark.parametrize("status", ["503 Service Unavailable", "429 Too Many Requests"])
@@ -54,7 +58,7 @@ def test_a_server_that_is_not_ready_in_time_is_not_looked_for_elsewhere(status: 
     notes = (HttpNote("POST /mcp", None, "broken"), HttpNote("POST /mcp", int(code), words))
     seen = connection(is_http=True, http_notes=notes)
     seen.outbox.queued_count = 0
-    error = silent("http://host/mcp", 3, ["server/discover"], seen)
+    error = silence_error("http://host/mcp", 3, ["server/discover"], seen)
     assert error.what.startswith(f"The server kept answering {status} until")
     assert "may be starting" in error.hint
     assert "URL" not in error.hint
@@ -64,5 +68,5 @@ def test_a_server_that_answered_in_vain_and_then_not_at_all_is_silent() -> None:
     notes = (HttpNote("POST /mcp", 503, "no"), HttpNote("POST /mcp", None, "no answer yet"))
     seen = connection(is_http=True, http_notes=notes)
     seen.outbox.queued_count = 0
-    error = silent("http://host/mcp", 3, ["server/discover"], seen)
+    error = silence_error("http://host/mcp", 3, ["server/discover"], seen)
     assert error.what == "The server did not answer server/discover within 3 s"

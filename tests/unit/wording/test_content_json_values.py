@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.jsonrpc import Elided
-from mcp_progress_monitor.wording.json_values import compact, pretty, searchable
+from mcp_progress_monitor.wording.content import compact, pretty, searchable
 
 
 def test_small_values_are_shown_whole() -> None:
