@@ -179,7 +179,7 @@ class CheckedSession(CheckedRecording):
         engine, begun = self._engine, anyio.Event()
         known = frozenset(engine.jobs.ids())
 
-        def look(_update: Update) -> None:
+        def note_begun(_update: Update) -> None:
             if not known.issuperset(engine.jobs.ids()):
                 begun.set()
 
@@ -189,7 +189,7 @@ class CheckedSession(CheckedRecording):
             for job in set(engine.jobs.ids()) - known:
                 await engine.calls.cancel(job, _CANCEL_WHY)
 
-        unsubscribe = engine.subscribe(look)
+        unsubscribe = engine.subscribe(note_begun)
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(cancel_later)

@@ -15,7 +15,7 @@ from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.protocol.frames import Channel, FactRun, others_of
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-from mcp_progress_monitor.tracker.rows import ASKED_KEPT
+from mcp_progress_monitor.tracker.rows import REQUESTED_KEPT
 from tests.benchmarks.flooding_server import FLOODS
 
 if TYPE_CHECKING:
@@ -67,4 +67,4 @@ async def test_no_flood_is_handled_in_long_slices_and_none_of_it_is_lost(
         # The last event of the connection is published with its end.
         assert engine.timeline.end == slices.frames
         jobs = [engine.jobs.snapshot(job) for job in engine.jobs.ids()]
-        assert len(jobs) <= ASKED_KEPT + 200
+        assert len(jobs) <= REQUESTED_KEPT + 200

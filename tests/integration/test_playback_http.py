@@ -84,7 +84,7 @@ async def test_a_broken_and_resumed_stream_is_the_same_when_it_is_played(tmp_pat
     assert details_of(playback) == seen.details
     (first, _) = seen.details
     assert first.snapshot.state is JobState.DONE
-    assert [step.is_broken for step in first.stream_course] == [True, False]
+    assert [step.is_broken for step in first.stream_steps] == [True, False]
     (server,) = playback.servers.snapshots()
     assert isinstance(server.definition, HttpDefinition)
     assert server.definition.url == seen.server.definition.address

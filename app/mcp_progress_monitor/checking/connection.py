@@ -55,7 +55,6 @@ class JudgedCall:
         "by",
         "cancelled_at",
         "id",
-        "is_asked",
         "is_timeout",
         "message_at",
         "message_number",
@@ -72,6 +71,7 @@ class JudgedCall:
         "title",
         "token",
         "total",
+        "was_asked",
         "work",
     )
 
@@ -90,7 +90,7 @@ class JudgedCall:
         self.tick_at: float | None = None
         self.progress: int | float | None = None
         self.total: int | float | None = None
-        self.is_asked = False  # the other side has asked a question meanwhile
+        self.was_asked = False  # the other side has asked a question meanwhile
         self.cancelled_at: float | None = None
         self.is_timeout = False
         self.silence_s = 0.0  # the longest reported time without a message about it
@@ -111,7 +111,7 @@ class JudgedCall:
     def note_message(self, number: int, at: float) -> None:
         self.message_at = at
         self.message_number = number
-        self.is_asked = False
+        self.was_asked = False
 
     def note_tick(
         self, number: int, at: float, progress: int | float | None, total: int | float | None
@@ -127,13 +127,13 @@ class JudgedCall:
 class TaskRecord:
     """The known state of a task."""
 
-    __slots__ = ("asked_count", "began", "began_at", "result_frame", "status", "updated_s")
+    __slots__ = ("began", "began_at", "poll_count", "result_frame", "status", "updated_s")
 
     def __init__(self) -> None:
         self.began: int | None = None  # the request that created it, if known
         self.began_at = 0.0
         self.status = ""
-        self.asked_count = 0
+        self.poll_count = 0
         self.result_frame: int | None = None
         self.updated_s: float | None = None
 
@@ -237,7 +237,7 @@ class JudgedConnection:
             self._learn_client(call)
         else:
             for each in self._of_client.values():  # a server may have thousands of its own open
-                each.is_asked = True
+                each.was_asked = True
         return call
 
     def end(self, call: JudgedCall) -> None:
@@ -293,7 +293,7 @@ class Listen(NamedTuple):
     """A subscription: its request, the notifications asked for, whether it was acknowledged."""
 
     call: JudgedCall
-    asked: JsonObject
+    requested: JsonObject
     is_acknowledged: bool = False
 
 

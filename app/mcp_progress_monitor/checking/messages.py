@@ -60,7 +60,7 @@ _RESERVED: Final = (range(-32768, -32099), range(-32099, -32019))
 _DECLARED_AS: Final = {ELICIT: "elicitation", CREATE_MESSAGE: "sampling", LIST_ROOTS: "roots"}
 _RESULT_TYPES: Final = frozenset({"complete", "input_required"})
 _TOOLS_CHANGED: Final = list_changed("tools")
-_ASKED_BY: Final = {
+_REQUESTED_BY: Final = {
     _TOOLS_CHANGED: "toolsListChanged",
     list_changed("prompts"): "promptsListChanged",
     list_changed("resources"): "resourcesListChanged",
@@ -98,8 +98,8 @@ def take_request(
     if before is not None and not is_open and connection.revision in HANDSHAKE_REVISIONS:
         yield call.breaks(rules.ID_REUSED, fact.number, shown(fact.id), before, by=fact.sender)
     if fact.method == LISTEN:
-        asked = as_object(fact.params.get("notifications"))
-        keep(connection.listens, key_of(fact.id), Listen(call, asked))
+        requested = as_object(fact.params.get("notifications"))
+        keep(connection.listens, key_of(fact.id), Listen(call, requested))
     if LOG_LEVEL_KEY in call.meta:
         connection.logging.add(fact.number)
         connection.was_logging = True
@@ -149,17 +149,17 @@ def _result(call: JudgedCall, fact: RequestAnswered, result: JsonObject) -> Iter
     is_task = kind == "task" and (has_tasks or TASK_ID in result)
     if not isinstance(kind, str) or (kind not in _RESULT_TYPES and not is_task):
         yield call.breaks(rules.RESULT_TYPE, fact.number, shown(kind), by=fact.sender)
-    asked = as_object(result.get("inputRequests"))
+    requests = as_object(result.get("inputRequests"))
     if kind == "input_required":
         if call.method not in CALLS:
             yield call.breaks(rules.INPUT_FOR_OTHER, fact.number, shown(call.method))
-        yield from _input(call, fact, asked)
-    elif asked and call.of_task is not None:
-        yield from _input(call, fact, asked)
+        yield from _input(call, fact, requests)
+    elif requests and call.of_task is not None:
+        yield from _input(call, fact, requests)
 
 
-def _input(call: JudgedCall, fact: RequestAnswered, asked: JsonObject) -> Iterator[Evidence]:
-    for key, each in asked.items():
+def _input(call: JudgedCall, fact: RequestAnswered, requests: JsonObject) -> Iterator[Evidence]:
+    for key, each in requests.items():
         request = as_object(each)
         method, params = request.get("method"), as_object(request.get("params"))
         needed = _DECLARED_AS.get(method) if isinstance(method, str) else None
@@ -192,7 +192,7 @@ def take_notification(
         yield from _log(connection, fact)
         feature, instead = _MIGRATION[LOG_MESSAGE]
         yield connection.breaks(rules.DEPRECATED, fact.number, feature, instead)
-    elif fact.method == ACKNOWLEDGED or fact.method in _ASKED_BY:
+    elif fact.method == ACKNOWLEDGED or fact.method in _REQUESTED_BY:
         yield from _subscribed(connection, fact)
 
 
@@ -215,7 +215,7 @@ def _subscribed(connection: JudgedConnection, fact: NotificationReceived) -> Ite
         return
     if not listen.is_acknowledged:
         yield listen.call.breaks(rules.NOT_ACKNOWLEDGED, fact.number, fact.method)
-    if not listen.asked.get(_ASKED_BY[fact.method]):
+    if not listen.requested.get(_REQUESTED_BY[fact.method]):
         yield listen.call.breaks(rules.NOT_SUBSCRIBED, fact.number, fact.method)
 
 

@@ -182,7 +182,7 @@ def _is_done(fact: RequestAnswered) -> bool:
 def _silence(connection: JudgedConnection, call: JudgedCall, at: float) -> Iterator[Evidence]:
     """Report which clients would have timed out; the longest silence is shown."""
     silence_s = at - call.message_at
-    if silence_s <= clients.USUAL_S or call.method != CALL_TOOL or call.is_asked:
+    if silence_s <= clients.USUAL_S or call.method != CALL_TOOL or call.was_asked:
         return
     lost = clients.that_give_up(silence_s, is_http=connection.is_http)
     names = tuple(dict.fromkeys(each.client for each in lost))
@@ -200,7 +200,7 @@ def take_time(connection: JudgedConnection, now: float) -> Iterator[Evidence]:
 def due(connection: JudgedConnection, now: float) -> Iterator[float]:
     """When current silences reach the next limit of a known client."""
     for call in connection.calls.values():
-        if call.method == CALL_TOOL and not call.is_asked:
+        if call.method == CALL_TOOL and not call.was_asked:
             silence_s = now - call.message_at
             limits = (each.limit_s for each in clients.LIMITS if each.limit_s >= silence_s)
             yield from (call.message_at + limit for limit in itertools.islice(limits, 1))

@@ -125,8 +125,8 @@ def _about_task(
         yield call.breaks(rules.UNKNOWN_TASK, fact.number, call.method, shown(code))
     if known is None or call.method != GET_TASK:
         return
-    known.asked_count += 1
-    is_first = known.asked_count == 1 and known.began is not None and not is_terminal(known.status)
+    known.poll_count += 1
+    is_first = known.poll_count == 1 and known.began is not None and not is_terminal(known.status)
     if is_first and connection.is_per_request and code == _INVALID_PARAMS:
         yield call.breaks(rules.TASK_NOT_FOUND, fact.number, shown(code))
 
@@ -202,7 +202,7 @@ def _after_result(
     at = record.result_frame
     if at is None or is_terminal(fact.task.status) or connection.revision != _TASK_REVISION:
         return
-    is_later = not connection.is_http if fact.asked is None else fact.asked > at
+    is_later = not connection.is_http if fact.reply_to is None else fact.reply_to > at
     if is_later and fact.task.status and not is_terminal(record.status):
         status = shown(fact.task.status)
         yield _breaks(connection, rules.RESULT_BEFORE_END, fact, status)
@@ -221,7 +221,7 @@ def _time(connection: JudgedConnection, record: TaskRecord, fact: TaskStated) ->
 def _breaks(
     connection: JudgedConnection, rule: Rule, fact: TaskStated, *arguments: object
 ) -> Evidence:
-    call = connection.call_of(fact.request) or connection.call_of(fact.asked)
+    call = connection.call_of(fact.request) or connection.call_of(fact.reply_to)
     if call is None:
         return connection.breaks(rule, fact.number, *arguments, by=fact.sender)
     return call.breaks(rule, fact.number, *arguments, by=fact.sender)

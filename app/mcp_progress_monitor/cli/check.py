@@ -267,11 +267,11 @@ def as_text(report: Report) -> str:
     total = ", ".join(
         formatting.count(counts[level], level.value) for level in counts if counts[level]
     )
-    lines.append(f"{total or 'No findings'}. {_verdict(report)}")
+    lines.append(f"{total or 'No findings'}. {_conclusion(report)}")
     return "\n".join(map(formatting.visible, lines)) + "\n"
 
 
-def _verdict(report: Report) -> str:
+def _conclusion(report: Report) -> str:
     if report.is_failed and report.fail_on is not None:
         failing_ones = sum(map(report.fails, report.results))
         return f"Failed: {formatting.count(failing_ones, 'new finding')} at or above --fail-on."

@@ -164,7 +164,7 @@ class Engine:
             manager, tracker, publish, keeper.settled, runs, self._clock.monotonic
         )
         resumer = Resumer(
-            keeper, requests, manager, live, self._connector, self._restorer.look, self._start
+            keeper, requests, manager, live, self._connector, self._restorer.poll, self._start
         )
         self.resumer: Final = resumer
         self.servers: Final = Servers(manager, self._connector, self._gate, resumer.note_removed)
@@ -254,7 +254,7 @@ class Engine:
         """Advance time once a second: stalls, unconfirmed cancels, hung servers."""
         while True:
             await anyio.sleep(_TICK_S)
-            self._manager.look(self.now())
+            self._manager.poll(self.now())
             # With a lag: what was read from a server until then must be handled first.
             now = self.now()
             changes = self._tracker.tick(min(now - _LAG_S, self.watched.read_until(now)))

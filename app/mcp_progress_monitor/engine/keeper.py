@@ -501,9 +501,9 @@ class Restorer:
         while True:
             await anyio.sleep(_CHECK_S)
             if self._elsewhere:
-                await self.look(list(self._elsewhere))
+                await self.poll(list(self._elsewhere))
 
-    async def look(self, jobs: Iterable[JobId]) -> None:
+    async def poll(self, jobs: Iterable[JobId]) -> None:
         """Check these jobs on disk, and no others: there may be thousands."""
         if self._store is None or not self._store.is_readable:
             return

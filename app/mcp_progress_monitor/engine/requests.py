@@ -381,7 +381,7 @@ class Requests:
         """The outcome of an exchange: from its job, or else from how it ended."""
         job, reply = self._job_of(exchange), exchange.reply
         found = None if job is None else self._tracker.snapshot(job, self._now())
-        state, failure = _verdict(exchange, text)
+        state, failure = _state_of(exchange, text)
         resume_id = None
         if found is not None and found.state.is_over:
             state, failure = found.state, found.failure
@@ -395,7 +395,7 @@ class Requests:
         return None if exchange.request is None else self._tracker.job_of(exchange.request)
 
 
-def _verdict(exchange: PendingRequest, text: str) -> tuple[JobState, Failure | None]:
+def _state_of(exchange: PendingRequest, text: str) -> tuple[JobState, Failure | None]:
     if exchange.reply is not None:
         ending = endings.of_answer(exchange.reply)
         return ending.state, ending.failure

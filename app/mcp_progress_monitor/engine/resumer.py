@@ -122,12 +122,12 @@ class Resumer:
         manager: SessionManager,
         live: LiveTracker,
         connector: Connector,
-        look: Callable[[Iterable[JobId]], Awaitable[None]],
+        poll: Callable[[Iterable[JobId]], Awaitable[None]],
         spawn: Callable[[Callable[[JobId], Coroutine[object, object, None]], JobId], None],
     ) -> None:
         """`connector` connects servers; automatic attempts run as tasks of `spawn`.
 
-        `look` checks what another program did with a job that cannot be claimed.
+        `poll` checks what another program did with a job that cannot be claimed.
         """
         self._keeper = keeper
         self._requests = requests
@@ -135,7 +135,7 @@ class Resumer:
         self._tracker, self._clock, self._publish = live
         self._connector = connector
         self._reconnect_wait = ReconnectWait(manager, connector, keeper.origins)
-        self._look = look
+        self._poll = poll
         self._spawn = spawn
         self._runs: dict[JobId, _ResumeRun] = {}
         self._automatic: dict[JobId, AutoResume] = {}
@@ -371,7 +371,7 @@ class Resumer:
             try:
                 await self._keeper.claim(job)
             except UserError:
-                await self._look([job])
+                await self._poll([job])
                 raise
             return await self._send(job, server, began_when)
         finally:

@@ -73,7 +73,7 @@ class Settings:
         finally:
             session = self._manager.session(server)
             if session is not None and session.notifications is not None:
-                session.notifications.look()
+                session.notifications.update()
 
     def _definition(self, server: str) -> ServerDefinition:
         return self._manager.snapshot(server).definition

@@ -213,7 +213,7 @@ class TaskKeeper:
             )
         self._publish(changes)
 
-    async def look(self) -> list[JobId]:
+    async def poll(self) -> list[JobId]:
         """Check what other programs did with tasks; the jobs whose task is no longer saved."""
         waiting = {job: e.saved for job, e in self.entries.items() if e.saved is not None}
         if self._store is None or not waiting:

@@ -229,11 +229,11 @@ class Tasks:
             idle = self._idle(entries)
             await self._keeper.finish([job for job in idle if self._is_expired(entries[job])])
             if self._idle(entries):
-                await self._look()
+                await self._poll()
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         """End the jobs of tasks that another program has completed."""
-        for job in self._idle(await self._keeper.look()):
+        for job in self._idle(await self._keeper.poll()):
             found = self._snapshot(job)
             self._keeper.drop([job])
             if found is not None and found.watched_client is not None and found.request > 0:
@@ -244,8 +244,8 @@ class Tasks:
         found = self._snapshot(job)
         if found is not None and not found.state.is_over:
             now, wall = self._clock.monotonic(), self._clock.wall()
-            told = CallEnded(0, found.connection, now, wall, found.request, outcome, text)
-            self._publish(self._tracker.apply([told], now))
+            ended = CallEnded(0, found.connection, now, wall, found.request, outcome, text)
+            self._publish(self._tracker.apply([ended], now))
 
     def _checked(self, job: JobId) -> Entry:
         entry = self._keeper.entries.get(job)

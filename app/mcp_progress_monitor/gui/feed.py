@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from mcp_progress_monitor.gui.console.lines import is_of_life
+from mcp_progress_monitor.gui.console.lines import is_lifecycle
 from mcp_progress_monitor.protocol.facts import NotificationReceived
 from mcp_progress_monitor.protocol.frames import Channel, others_of
 from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
@@ -293,7 +293,7 @@ class Feed(QObject):
         if frames and frames[0].channel is Channel.STDERR:
             self._stderr.extend(frames)
         elif frames and frames[0].channel is Channel.EVENT:
-            self._stderr.extend(filter(is_of_life, frames))
+            self._stderr.extend(filter(is_lifecycle, frames))
         self._logged += [
             fact
             for fact in others_of(update.facts)

@@ -47,7 +47,7 @@ class Garbage(QObject):
         super().__init__(parent)
         self._timeline = timeline
         self._seen = timeline.end
-        self._looked_at = time.monotonic()
+        self._checked_at = time.monotonic()
         gc.disable()
         gc.freeze()
         self._timer = QTimer(self)
@@ -69,9 +69,9 @@ class Garbage(QObject):
         arrived, self._seen = self._timeline.end - self._seen, self._timeline.end
         is_quiet = arrived < _QUIET
         is_worth_it = gc.get_count()[0] > _WORTH_A_LOOK
-        is_due = time.monotonic() - self._looked_at > _AT_LEAST_EVERY_S
+        is_due = time.monotonic() - self._checked_at > _AT_LEAST_EVERY_S
         if is_due:
             gc.collect(_ALL)
-            self._looked_at = time.monotonic()
+            self._checked_at = time.monotonic()
         elif is_quiet and is_worth_it:
             gc.collect(_YOUNG)

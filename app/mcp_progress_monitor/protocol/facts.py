@@ -356,9 +356,9 @@ class TaskStated(NamedTuple):
 
     `result` and `error` are the outcome of the work itself: the whole reply to `tasks/result`, or
     the members of those names that 2026-07-28 has in a task; for any other reply that is a JSON-RPC
-    error, that error. `input_requests` are the questions that the task waits for, by key. `asked`
-    is the number of the request that is answered, `standing` its standing; None and ACTIVE for a
-    notification. `size` is the message's length in bytes.
+    error, that error. `input_requests` are the questions that the task waits for, by key.
+    `reply_to` is the number of the request that is answered, `standing` its standing; None and
+    ACTIVE for a notification. `size` is the message's length in bytes.
     """
 
     number: int
@@ -374,7 +374,7 @@ class TaskStated(NamedTuple):
     input_requests: JsonObject | None = None
     findings: tuple[Finding, ...] = ()
     standing: RequestStanding = RequestStanding.ACTIVE
-    asked: int | None = None
+    reply_to: int | None = None
     size: int = 0
 
 

@@ -103,7 +103,7 @@ def tasks_of_reply(
     if request is not None and request.method == LIST_TASKS:
         return _listed(answer, ledger)
     if request is not None and request.task is not None:
-        return [_asked_for(answer, request.method, request.task, ledger)]
+        return [_of_request(answer, request.method, request.task, ledger)]
     task = None if answer.result is None else created_task(answer.result)
     return [] if task is None or answer.request is None else [_created(answer, task, ledger)]
 
@@ -143,36 +143,36 @@ def _listed(answer: RequestAnswered, ledger: Ledger) -> list[TaskStated]:
     return [_stated(answer, task, "list", ledger, [*task.findings]) for task in tasks]
 
 
-def _asked_for(answer: RequestAnswered, method: str, asked: str, ledger: Ledger) -> TaskStated:
+def _of_request(answer: RequestAnswered, method: str, task_id: str, ledger: Ledger) -> TaskStated:
     how, result = _HOW[method], answer.result
-    if not ledger.is_known_task(asked):
-        ledger.begin_task(asked, None)
+    if not ledger.is_known_task(task_id):
+        ledger.begin_task(task_id, None)
     if method == TASK_RESULT:
-        ledger.end_task(asked)
-        notes = [] if result is None else _notes_of_result(result, asked)
-        return _stated(answer, TaskView(asked, ""), how, ledger, notes)
+        ledger.end_task(task_id)
+        notes = [] if result is None else _notes_of_result(result, task_id)
+        return _stated(answer, TaskView(task_id, ""), how, ledger, notes)
     notes, task = [], None if result is None else read_task(result, flat=True)
-    if task is not None and task.id != asked:
-        notes.append(Finding(rules.ANOTHER_TASK, (shown(task.id), shown(asked))))
+    if task is not None and task.id != task_id:
+        notes.append(Finding(rules.ANOTHER_TASK, (shown(task.id), shown(task_id))))
         task = None
     elif task is None and result is not None and how == "get":
         notes.append(Finding(rules.NO_TASK))
-    found = task or TaskView(asked, "")
-    is_elsewhere = how == "get" and task is not None and ledger.beginner_of(asked) is None
+    found = task or TaskView(task_id, "")
+    is_elsewhere = how == "get" and task is not None and ledger.beginner_of(task_id) is None
     if is_elsewhere and answer.request is not None:
-        ledger.ask_for_task(asked, answer.request)
+        ledger.ask_for_task(task_id, answer.request)
     return _stated(answer, found, how, ledger, [*notes, *found.findings], result if task else None)
 
 
-def _notes_of_result(result: JsonObject, asked: str) -> list[Finding]:
+def _notes_of_result(result: JsonObject, task_id: str) -> list[Finding]:
     """The findings on a reply to `tasks/result`, which must name its task (2025-11-25)."""
     related = related_task(result)
-    if related == asked:
+    if related == task_id:
         is_draft = RELATED_TASK not in as_object(result.get(META))
         return [Finding(rules.RESULT_NAMES_AS_DRAFT, (shown(_DRAFT_RELATED),))] if is_draft else []
     if related is None:
-        return [Finding(rules.RESULT_NAMES_NO_TASK, (shown(asked),))]
-    return [Finding(rules.RESULT_NAMES_ANOTHER, (shown(related), shown(asked)))]
+        return [Finding(rules.RESULT_NAMES_NO_TASK, (shown(task_id),))]
+    return [Finding(rules.RESULT_NAMES_ANOTHER, (shown(related), shown(task_id)))]
 
 
 def _stated(
@@ -273,7 +273,7 @@ class TaskAugmentation(NamedTuple):
 def params_with_task(
     method: str,
     params: JsonObject,
-    wish: TaskAugmentation,
+    options: TaskAugmentation,
     offer: TaskOffer,
     support: str | None,
     stamps: JsonObject,
@@ -286,15 +286,15 @@ def params_with_task(
     Raises:
         UserError: a task was requested, but is impossible.
     """
-    wish = wish.checked()
-    if wish.as_task is True:
+    options = options.checked()
+    if options.as_task is True:
         _refuse_impossible(method, offer, support)
     if offer.way is TaskWay.EXTENSION:
-        return without_extension(params, stamps) if wish.as_task is False else params
+        return without_extension(params, stamps) if options.as_task is False else params
     is_demanded = support == "required" and method == CALL_TOOL and offer.has_calls
-    if wish.as_task is False or not (wish.as_task or is_demanded):
+    if options.as_task is False or not (options.as_task or is_demanded):
         return params
-    return {**params, "task": {} if wish.ttl_ms is None else {"ttl": int(wish.ttl_ms)}}
+    return {**params, "task": {} if options.ttl_ms is None else {"ttl": int(options.ttl_ms)}}
 
 
 def _refuse_impossible(method: str, offer: TaskOffer, support: str | None) -> None:

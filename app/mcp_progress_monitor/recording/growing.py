@@ -106,7 +106,7 @@ class GrowingRecording(RecordingReader):
         self._name_of = name_of
         self._shift_us = shift_us
         self._on_part = on_part
-        self._looked_at = -_CHECK_S
+        self._checked_at = -_CHECK_S
 
     def slices(self) -> Iterator[Chunk | None]:
         """The chunks, and None as a pause."""
@@ -131,7 +131,7 @@ class GrowingRecording(RecordingReader):
         """The chunks of one file, to its end: another file follows, or nothing more will come."""
         blocks, source = LineBlocks(part.begin), FileBytes(part.path)
         self._at = part.begin
-        is_last_look = False
+        is_last_read = False
         while True:
             data = source.read(self._at, READ_BYTES) if self._has_grown(part) else b""
             if data:
@@ -142,10 +142,10 @@ class GrowingRecording(RecordingReader):
                         yield None
                     else:
                         yield from cutter.cut(block)
-            elif is_last_look:
+            elif is_last_read:
                 break
             elif self._has_ended(part):
-                is_last_look = True  # first read what was written before that
+                is_last_read = True  # first read what was written before that
             else:
                 self.is_waiting = True
                 yield None
@@ -165,9 +165,9 @@ class GrowingRecording(RecordingReader):
         if part.path != self.parts[-1].path:
             return True
         now = time.monotonic()
-        if now - self._looked_at < _CHECK_S:
+        if now - self._checked_at < _CHECK_S:
             return False
-        self._looked_at = now
+        self._checked_at = now
         return self._goes_on_behind(part) or self._is_over()
 
     def _goes_on_behind(self, part: RecordingPart) -> bool:

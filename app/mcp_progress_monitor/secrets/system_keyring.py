@@ -36,8 +36,8 @@ class SystemKeyring:
         try:
             _asked(name, _Putting(name, secret))
         except UserError as error:  # whose words are the backend's, with whatever it was given
-            told = error.details.detail.replace(secret, HIDDEN_VALUE)
-            raise UserError(error.details._replace(detail=told)) from None
+            detail = error.details.detail.replace(secret, HIDDEN_VALUE)
+            raise UserError(error.details._replace(detail=detail)) from None
 
     def forget(self, name: str) -> None:
         _asked(name, _Forgetting(name))

@@ -322,12 +322,12 @@ _SHOWN: Final = ("www-authenticate", "location", "retry-after", "content-type")
 
 def http_causes(report: DoctorReport) -> Iterator[Cause]:
     """Causes with evidence in the last requests; the newest of each kind."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for note in reversed(report.http):
         for cause in _of_note(note, report):
             head = cause.text.partition(":")[0]
-            if head not in told:
-                told.add(head)
+            if head not in reported:
+                reported.add(head)
                 yield cause
     if not report.http and report.error is not None:
         yield from _unreached(report.error.as_text())

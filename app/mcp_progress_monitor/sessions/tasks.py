@@ -559,9 +559,9 @@ class TaskRun:
         await (self._act(None, tasks) if self._followed.is_known else self._poll(tasks))
         while self.end is None:
             await self._pause()
-            news, self._newest_view = self._newest_view, None
-            if news is not None and self._is_complete():
-                self.view = news
+            newest, self._newest_view = self._newest_view, None
+            if newest is not None and self._is_complete():
+                self.view = newest
                 await self._act(None, tasks)
             else:
                 await self._poll(tasks)

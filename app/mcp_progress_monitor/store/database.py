@@ -423,10 +423,10 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _check(connection: sqlite3.Connection) -> None:
-    verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if verdict != "ok":
+    result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if result != "ok":
         # It quotes names of the file's tables, which may be bytes of any kind.
-        raise damage(verdict if isinstance(verdict, str) else verdict.decode(errors="replace"))
+        raise damage(result if isinstance(result, str) else result.decode(errors="replace"))
 
 
 def _schema(connection: sqlite3.Connection) -> list[tuple[object, ...]]:

@@ -99,7 +99,7 @@ ATTEMPTS_KEPT: Final = 1000  # most attempts that one job shows; older ones are 
 class Settling(NamedTuple):
     """An attempt that has ended, until that is saved."""
 
-    verdict: AttemptOutcome
+    result: AttemptOutcome
     at: float
     attempt: AttemptSnapshot
 
@@ -174,7 +174,7 @@ class Chain:
     def text(self) -> str:
         """The note about the chain, in one or two sentences."""
         if self.settling is not None:
-            return "Saving the resume token" if self.settling.verdict.token else ""
+            return "Saving the resume token" if self.settling.result.token else ""
         if self.is_elsewhere:
             return "Another running program is resuming it"
         if not self._not_saved:
@@ -192,15 +192,15 @@ class Chain:
 
     def conclude(self, settling: Settling) -> None:
         """Add the attempt that ended as the newest one."""
-        verdict = settling.verdict
+        result = settling.result
         self.attempts.append(settling.attempt)
         self.begun_by = self.begun_by or settling.attempt.client
         self.note = settling.attempt.detail
         self.busy = ""
-        self.is_by_hand = verdict.is_by_hand
-        if verdict.token is not None:
-            self.token, self.token_when = verdict.token, settling.attempt.ended_when
-        elif verdict.ending.state is not JobState.RESUMABLE:
+        self.is_by_hand = result.is_by_hand
+        if result.token is not None:
+            self.token, self.token_when = result.token, settling.attempt.ended_when
+        elif result.ending.state is not JobState.RESUMABLE:
             self.expire()
 
     def forgotten(self) -> int | None:

@@ -204,25 +204,25 @@ class Chains:
         """What a reply means for the job's chain; None if it has none and begins none."""
         if answer.sender is not Side.SERVER:
             return None
-        verdict = chain.of_answer(answer, plain, in_chain=job.chain is not None)
+        result = chain.of_answer(answer, plain, in_chain=job.chain is not None)
         token = answer.next_resume_token
         is_error = answer.error is not None or (answer.result or {}).get("isError") is True
         if is_error and token is not None:
             job.marks.note(rules.TOKEN_ON_ERROR, answer.number)
-        elif verdict is not None and job.chain is not None and verdict.token == job.chain.token:
+        elif result is not None and job.chain is not None and result.token == job.chain.token:
             job.marks.note(rules.SAME_TOKEN, answer.number)
-        return verdict
+        return result
 
-    def end(self, job: Job, verdict: AttemptOutcome, at: float, delta: PendingChanges) -> None:
+    def end(self, job: Job, result: AttemptOutcome, at: float, delta: PendingChanges) -> None:
         """End an attempt: immediately, or once that is saved."""
         job.chain = job.chain or Chain(self._key_of(job.request.connection))
         when = job.request.when + (at - job.request.at)
         client = self._client_of(job.request.connection)
-        attempt = attempt_of(job, verdict.outcome, when, _detail(verdict))._replace(client=client)
-        self._settle(job, Settling(verdict, at, attempt), delta)
+        attempt = attempt_of(job, result.outcome, when, _detail(result))._replace(client=client)
+        self._settle(job, Settling(result, at, attempt), delta)
 
     def _settle(self, job: Job, settling: Settling, delta: PendingChanges) -> None:
-        verdict, _, attempt = settling
+        result, _, attempt = settling
         if not self._saves or job.chain is None:
             self._conclude(job, settling, delta)
             return
@@ -231,9 +231,9 @@ class Chains:
                 job.id,
                 job.chain.id,
                 job.request.number,
-                verdict.token,
-                verdict.is_complete,
-                verdict.outcome,
+                result.token,
+                result.is_complete,
+                result.outcome,
                 attempt.detail,
                 attempt.ended_when or 0.0,
             )
@@ -253,7 +253,7 @@ class Chains:
         self._release(job)
         chain.conclude(settling)
         self._enter(job, chain)
-        job.end(settling.verdict.ending, settling.at)
+        job.end(settling.result.ending, settling.at)
         delta.move(job)
         self.leave(self._rows.end(job), delta)
         if job.answer is not None and job.answer.at > settling.at:
@@ -266,11 +266,11 @@ class Chains:
         if fact.result is None or job.id not in self._rows.by_id or not (is_new or is_idle):
             return
         ending = endings.of_answer(fact)
-        verdict = self.judge(job, fact, ending)
-        if verdict is not None:
+        result = self.judge(job, fact, ending)
+        if result is not None:
             self._rows.wake(job)
             job.wake()
-            self.end(job, verdict, fact.at, delta)
+            self.end(job, result, fact.at, delta)
 
     # From the engine
 
@@ -378,19 +378,19 @@ class Chains:
         if found is None or found.chain is None:
             return delta.freeze()
         found.chain.attempt_count += 1
-        verdict = chain.stopped(ending)
+        result = chain.stopped(ending)
         ended_when = found.request.when + (now - found.request.at)
         attempt = AttemptSnapshot(
             found.chain.attempt_count,
             began_when,
             ended_when,
-            verdict.outcome,
-            detail=_detail(verdict),
+            result.outcome,
+            detail=_detail(result),
         )
         at = found.ended_at or now
         self._rows.wake(found)
         found.wake()
-        self._settle(found, Settling(verdict, at, attempt), delta)
+        self._settle(found, Settling(result, at, attempt), delta)
         return delta.freeze()
 
     def note_gone(self, job: JobId, text: str, *, is_done: bool = False) -> ChangeSet:
@@ -452,10 +452,10 @@ class Chains:
             self._by_token[key] = left
 
 
-def _detail(verdict: AttemptOutcome) -> str:
+def _detail(result: AttemptOutcome) -> str:
     """Why an attempt stopped, as text; empty if nothing went wrong."""
-    failure = verdict.ending.failure
+    failure = result.ending.failure
     if failure is None:
         return ""
     text = formatting.elide(failure.message, TEXT_LIMIT)
-    return f"The server refused the token: {text}" if verdict.outcome == chain.REFUSED else text
+    return f"The server refused the token: {text}" if result.outcome == chain.REFUSED else text

@@ -168,8 +168,8 @@ class Rates:
         if pace is None:
             return None
         silent_s = max(now - self.at - max(pace.gap_s, POINT_S), 0.0)
-        told_s = min(pace.lasted_s, max(_SILENT_S, LATE_GAPS * pace.gap_s))
-        return pace.rate * (told_s / (told_s + silent_s))
+        silent_due_s = min(pace.lasted_s, max(_SILENT_S, LATE_GAPS * pace.gap_s))
+        return pace.rate * (silent_due_s / (silent_due_s + silent_s))
 
 
 def gains(points: Sequence[tuple[float, float]], count: int) -> list[float]:

@@ -76,14 +76,13 @@ class Job:
     A resumed job stays one job: `first` is its first request, `request` the newest attempt's,
     `chain` what only resumable jobs have, `is_automatic` that it is resumed automatically.
     `worked_s` is the time spent on earlier attempts. With `is_fresh`, numbers of an earlier attempt
-    prove nothing against the next tick. `task` is its task on the server, `asked` its questions,
-    `parent` the job on whose behalf it was requested: all None with most jobs. `heard_at` is the
-    newest message except ticks.
+    prove nothing against the next tick. `task` is its task on the server, `questions` what is asked
+    for it, `parent` the job on whose behalf it was requested: all None with most jobs. `heard_at`
+    is the newest message except ticks.
     """
 
     __slots__ = (
         "answer",
-        "asked",
         "attempt_at",
         "attempt_ticks",
         "cancel_at",
@@ -91,11 +90,11 @@ class Job:
         "cancel_grace_s",
         "cancel_reason",
         "chain",
-        "course",
         "ended_at",
         "failure",
         "first",
         "heard_at",
+        "history",
         "id",
         "is_automatic",
         "is_cancel_sent",
@@ -111,6 +110,7 @@ class Job:
         "parent",
         "parent_is_unclear",
         "progress",
+        "questions",
         "request",
         "sample_at",
         "server",
@@ -129,7 +129,7 @@ class Job:
         self.request = self.first = request
         self.chain: Chain | None = None
         self.task: JobTask | None = None
-        self.asked: JobQuestions | None = None
+        self.questions: JobQuestions | None = None
         self.stream: JobStream | None = None
         self.parent: JobId | None = None
         self.parent_is_unclear = False
@@ -143,7 +143,7 @@ class Job:
         self.summary = requests.summary(request)
         self.state = JobState.RUNNING
         self.marks = ViolationCounts()
-        self.course: ProgressHistory | None = None
+        self.history: ProgressHistory | None = None
         self.ticks: collections.deque[PlainTick] = collections.deque(maxlen=TICKS_KEPT)
         self.tick_count = 0
         self.odd_count = 0
@@ -178,9 +178,9 @@ class Job:
     @property
     def needs_user(self) -> bool:
         """Whether a question is open that only the user can answer."""
-        is_asked = self.asked is not None and bool(self.asked.open)
+        has_question = self.questions is not None and bool(self.questions.open)
         return (
-            is_asked
+            has_question
             or requests.is_question(self.request)
             or (self.task is not None and self.task.needs_user)
         )
@@ -192,21 +192,21 @@ class Job:
         """
         self.sample_at = at + SAMPLE_S
         value = as_float(self.progress)
-        course = self.course = self.course or ProgressHistory(at)
-        if course.rates is None or self.state is _STALLED:
-            course.rates = Rates(at, value, self.tick_count - self.odd_count)
+        history = self.history = self.history or ProgressHistory(at)
+        if history.rates is None or self.state is _STALLED:
+            history.rates = Rates(at, value, self.tick_count - self.odd_count)
         else:
-            course.rates.add(at, value)
-        course.chart.add(at, value)
-        course.gaps.add(at)
+            history.rates.add(at, value)
+        history.chart.add(at, value)
+        history.gaps.add(at)
         if self.message is not None:
-            self.look(at)
+            self.turn_phase(at)
         return self.state is _STALLED and self._wake()
 
-    def look(self, at: float) -> None:
+    def turn_phase(self, at: float) -> None:
         """Compare the newest message with the current phase."""
-        if self.message is not None and self.course is not None:
-            self.course.phases.turn(self.message, at, self.tick_count)
+        if self.message is not None and self.history is not None:
+            self.history.phases.turn(self.message, at, self.tick_count)
 
     def take(self, fact: ProgressReceived) -> None:
         """Handle any tick, however wrong: count it, mark it, show its number; never raises."""
@@ -266,14 +266,14 @@ class Job:
         progress. They do not enter the rate, since they do not say when the work was done.
         """
         progress = fact.progress
-        is_news = progress is not None and progress > self.progress and not fact.findings
-        if fact.standing not in _DELIVERED or not is_news or progress is None:
+        is_rise = progress is not None and progress > self.progress and not fact.findings
+        if fact.standing not in _DELIVERED or not is_rise or progress is None:
             return
         self.progress = progress
         self.total = self.known_total = fact.total if fact.total is not None else self.total
         self.message = self.message if fact.message is None else fact.message
         self.last = fact
-        self.course = self.course or ProgressHistory(fact.at)
+        self.history = self.history or ProgressHistory(fact.at)
         self._keep_extremes()
 
     def take_stream(self, fact: StreamBroken | StreamResumed) -> None:
@@ -296,15 +296,15 @@ class Job:
         if at >= self.sample_at:
             self.sample(at)
         else:
-            self.look(at)
+            self.turn_phase(at)
 
     def _take_odd(self, at: float) -> None:
         """Handle an invalid tick: it ends a silence and is drawn, but does not enter the rate."""
         self.odd_count += 1
-        course = self.course = self.course or ProgressHistory(at)
-        course.gaps.add(at)
+        history = self.history = self.history or ProgressHistory(at)
+        history.gaps.add(at)
         self._keep_extremes()
-        self.look(at)
+        self.turn_phase(at)
         self._wake()
 
     def _wake(self) -> bool:
@@ -316,8 +316,8 @@ class Job:
 
     def _keep_extremes(self) -> None:
         """Draw the newest number. Between two calls numbers only rise: no peak is lost."""
-        if self.last is not None and self.course is not None and self.progress != _NEVER:
-            self.course.chart.add(at_of(self.last), as_float(self.progress))
+        if self.last is not None and self.history is not None and self.progress != _NEVER:
+            self.history.chart.add(at_of(self.last), as_float(self.progress))
 
     def _mark_late(self, fact: ProgressReceived) -> None:
         """Mark a tick that arrived after the end, or after a cancel."""
@@ -384,18 +384,18 @@ class Job:
 
     def _restart_rate(self) -> None:
         """Forget the rate: the next good tick starts a new one."""
-        if self.course is not None:
-            self.course.rates = None
+        if self.history is not None:
+            self.history.rates = None
         self.sample_at = _NEVER
 
     def stall_if_silent(self, now: float) -> bool:
         """Become stalled if that is due; whether it did."""
-        if self.state is not JobState.RUNNING or self.course is None or self.last is None:
+        if self.state is not JobState.RUNNING or self.history is None or self.last is None:
             return False
         if self.request.sender is Side.SERVER:  # we are the silent side: the user is thinking
             return False
         silence_s = now - max(at_of(self.last), self.heard_at)
-        if self.is_settling or not self.course.gaps.is_stalled(silence_s):
+        if self.is_settling or not self.history.gaps.is_stalled(silence_s):
             return False
         self.state = JobState.STALLED
         self.sample_at = _NEVER
@@ -411,7 +411,7 @@ class Job:
     def over_state(self) -> JobState:
         """The job's state, or the one to be shown once it is saved."""
         settling = None if self.chain is None else self.chain.settling
-        return self.state if settling is None else settling.verdict.ending.state
+        return self.state if settling is None else settling.result.ending.state
 
     @property
     def over_at(self) -> float | None:
@@ -433,9 +433,9 @@ class Job:
         self.is_automatic = self.is_automatic and ending.state is JobState.RESUMABLE
         self._keep_extremes()
         if self.last is not None:
-            self.look(at_of(self.last))
-        if self.course is not None:
-            self.course.rates = None
+            self.turn_phase(at_of(self.last))
+        if self.history is not None:
+            self.history.rates = None
 
     def begin_attempt(self, request: RequestMade) -> None:
         """Continue with another request: numbers, chart and ticks stay, the rate starts again."""
@@ -452,9 +452,9 @@ class Job:
         self.cancel_reason = None
         self.is_cancel_sent = False
         self.ticks = collections.deque(self.ticks, maxlen=TICKS_KEPT)
-        self.begin_round(request)
+        self.begin_round_trip(request)
 
-    def begin_round(self, request: RequestMade) -> None:
+    def begin_round_trip(self, request: RequestMade) -> None:
         """Continue within an attempt with another request, whose progress may start again."""
         self.request = request
         self.heard_at = request.at
@@ -462,9 +462,9 @@ class Job:
             self.stream.settle()
         self.is_fresh = self.progress != _NEVER
         self.limit = self.sample_at = _NEVER
-        if self.course is not None:
-            self.course.rates = None
-            self.course.gaps.pause()
+        if self.history is not None:
+            self.history.rates = None
+            self.history.gaps.pause()
 
     def wake(self) -> None:
         """Run again without a new request: more has arrived for the last one."""
@@ -473,21 +473,21 @@ class Job:
 
     def follow(self, request: RequestMade, at: float) -> None:
         """Continue over another connection to the server, where `request` asks for the task."""
-        self.begin_round(request)
+        self.begin_round_trip(request)
         self.server = server_name(request.connection)
         self.heard_at = at
 
     def chart(self) -> list[ChartPoint]:
         self._keep_extremes()
-        return [] if self.course is None else self.course.chart.points()
+        return [] if self.history is None else self.history.chart.points()
 
     def condense(self) -> None:
         """Keep only an outline of the history, for an older finished row."""
         self.ticks = collections.deque(self.ticks, maxlen=_CONDENSED_TICKS)
         self.marks.shrink(_CONDENSED_TICKS)
-        if self.course is not None:
-            self.course.chart.condense_to(_CONDENSED_POINTS)
-            self.course.phases.shrink(_CONDENSED_PHASES)
+        if self.history is not None:
+            self.history.chart.condense_to(_CONDENSED_POINTS)
+            self.history.phases.shrink(_CONDENSED_PHASES)
 
 
 def is_rising(job: Job, run: FactRun) -> bool:
@@ -531,7 +531,7 @@ def _take_texts(
     """Take the messages of the next ticks, after the `newest`; how many were looked at."""
     looked = 0
     job.message = next((text for text in reversed(texts) if text is not None), newest)
-    if job.course is None or not set(texts) - {None, newest}:
+    if job.history is None or not set(texts) - {None, newest}:
         return 0
     for count, text in enumerate(texts, job.tick_count + 1):
         if text is None or text == newest:
@@ -539,5 +539,5 @@ def _take_texts(
         if looked == looks:
             break
         newest, looked = text, looked + 1
-        job.course.phases.turn(text, at, count)
+        job.history.phases.turn(text, at, count)
     return looked

@@ -99,7 +99,7 @@ class JobStream:
         )
 
 
-ROUNDS_KEPT: Final = 1000  # earlier requests by which a job can be found; older ones are dropped
+ROUND_TRIPS_KEPT: Final = 1000  # earlier requests by which a job can be found
 CHILDREN_KEPT: Final = 1000  # newest children that one job shows
 
 
@@ -107,17 +107,17 @@ class JobQuestions:
     """The part of a job that only jobs with questions have.
 
     `open` has the numbers of the frames with open questions. `reply` is the one that requires input
-    and awaits another request, else None. `rounds` counts such replies. `requests` are the numbers
-    of the requests that were answered in this way. `children` are the jobs of the other side's
-    requests. `history` has the newest questions of replies, with their answers.
+    and awaits another request, else None. `round_trips` counts such replies. `requests` are the
+    numbers of the requests that were answered in this way. `children` are the jobs of the other
+    side's requests. `history` has the newest questions of replies, with their answers.
     """
 
-    __slots__ = ("children", "history", "open", "reply", "requests", "rounds")
+    __slots__ = ("children", "history", "open", "reply", "requests", "round_trips")
 
     def __init__(self) -> None:
         self.open: dict[int, None] = {}
         self.reply: RequestAnswered | None = None
-        self.rounds = 0
+        self.round_trips = 0
         self.requests: collections.deque[int] = collections.deque()
         self.children: dict[JobId, None] = {}
         self.history: collections.deque[ServerRequestSnapshot] = collections.deque(
@@ -140,7 +140,7 @@ class JobQuestions:
     def require(self, reply: RequestAnswered) -> None:
         """Begin a round: a reply requires input, though perhaps not from the user."""
         self.reply = reply
-        self.rounds += 1
+        self.round_trips += 1
         self.note(reply.number, self._requests(), reply.at, reply.when)
         if self.keys:
             self.open[reply.number] = None
@@ -156,14 +156,14 @@ class JobQuestions:
 
         Keys that are `reused` stand for other questions than before.
         """
-        known = {asked.key for asked in self.history}.difference(reused)
+        known = {each.key for each in self.history}.difference(reused)
         fresh = {k: v for k, v in (fact.input_requests or {}).items() if k not in known}
         self.note(fact.number, fresh, fact.at, fact.when)
 
     def note_answers(self, answers: JsonObject, at: float) -> None:
-        for place, asked in enumerate(self.history):
-            if asked.answered_at is None and asked.key in answers:
-                self.history[place] = asked._replace(answer=answers[asked.key], answered_at=at)
+        for place, each in enumerate(self.history):
+            if each.answered_at is None and each.key in answers:
+                self.history[place] = each._replace(answer=answers[each.key], answered_at=at)
 
     def answer(self, request: int) -> int | None:
         """End the round: its request is answered by `request`, the newest one.
@@ -174,7 +174,7 @@ class JobQuestions:
             self.open.pop(self.reply.number, None)
         self.reply = None
         self.requests.append(request)
-        return self.requests.popleft() if len(self.requests) > ROUNDS_KEPT else None
+        return self.requests.popleft() if len(self.requests) > ROUND_TRIPS_KEPT else None
 
     def adopt(self, job: JobId) -> None:
         """Add a job that was requested on behalf of this one."""
@@ -297,13 +297,13 @@ class JobTask:
         if not view.status:
             return False
         is_step = self._step(fact)
-        is_news = is_step or view.updated != self.updated
+        has_changed = is_step or view.updated != self.updated
         self.updated = view.updated
         self.created = view.created or self.created
         if not self.is_over:
             self.status, self.message = view.status, view.message
             self.ttl_ms, self.poll_ms = view.ttl_ms, view.poll_ms
-        return self._ask(fact) or is_news
+        return self._ask(fact) or has_changed
 
     def _step(self, fact: TaskStated) -> bool:
         """Record a change of status or message; whether there was one."""

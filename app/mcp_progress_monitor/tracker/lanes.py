@@ -91,6 +91,6 @@ def _pauses(detail: JobDetail, end: float) -> Iterator[LaneSpan]:
 
 
 def _questions(detail: JobDetail, end: float) -> Iterator[LaneSpan]:
-    for asked in detail.asked:
-        until = end if asked.answered_at is None else asked.answered_at
-        yield LaneSpan(SpanKind.QUESTION, asked.at, until, asked.method)
+    for each in detail.server_requests:
+        until = end if each.answered_at is None else each.answered_at
+        yield LaneSpan(SpanKind.QUESTION, each.at, until, each.method)

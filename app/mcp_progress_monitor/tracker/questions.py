@@ -29,7 +29,7 @@ _REVIEWED: Final = frozenset({JobState.RUNNING, JobState.STALLED})
 def is_open_round(answer: RequestAnswered) -> bool:
     """Whether a reply requires input before its request can be completed.
 
-    A reply that also has a resume token is handled by that token: see `verdicts`.
+    A reply that also has a resume token is handled by that token: see `chains`.
     """
     kind = (answer.result or {}).get("resultType")
     return kind == "input_required" and not is_usable(answer.next_resume_token)
@@ -52,10 +52,10 @@ class QuestionReducer:
     # Rounds
 
     def take_reply(self, job: Job, reply: RequestAnswered, delta: PendingChanges) -> None:
-        asked = job.asked = job.asked or JobQuestions()
-        asked.require(reply)
+        questions = job.questions = job.questions or JobQuestions()
+        questions.require(reply)
         self._waiting[job.id] = job
-        if not asked.keys and not isinstance(asked.state, str):
+        if not questions.keys and not isinstance(questions.state, str):
             job.marks.note(rules.NOTHING_REQUIRED, reply.number)
         self.review(job, reply.at, delta)
 
@@ -64,15 +64,15 @@ class QuestionReducer:
         if not any(name in fact.params for name in _ANSWERS):
             return False
         job = self._retried_by(fact)
-        if job is None or job.asked is None:
+        if job is None or job.questions is None:
             return False
         _mark_changes(job, fact)
         for finding in fact.findings:
             job.marks.add(finding, fact.number, violations.INVALID_REQUEST)
         del self._waiting[job.id]
-        job.asked.note_answers(as_object(fact.params.get("inputResponses")), fact.at)
-        self._rows.go_on(job, fact, job.asked.answer(job.request.number))
-        job.begin_round(fact)
+        job.questions.note_answers(as_object(fact.params.get("inputResponses")), fact.at)
+        self._rows.go_on(job, fact, job.questions.answer(job.request.number))
+        job.begin_round_trip(fact)
         self.review(job, fact.at, delta)
         delta.progressed.add(job.id)
         return True
@@ -98,11 +98,11 @@ class QuestionReducer:
         if parent is None:
             return
         child.parent = parent.id
-        asked = parent.asked = parent.asked or JobQuestions()
-        asked.adopt(child.id)
+        questions = parent.questions = parent.questions or JobQuestions()
+        questions.adopt(child.id)
         delta.progressed.add(parent.id)
         if requests.is_question(fact):
-            asked.open[fact.number] = None
+            questions.open[fact.number] = None
             self.review(parent, fact.at, delta)
 
     def _cause_of(self, fact: RequestMade) -> tuple[Job | None, bool]:
@@ -124,14 +124,14 @@ class QuestionReducer:
     def close(self, job: Job, at: float, delta: PendingChanges) -> None:
         """Handle the end of a job: neither it nor its parent waits any more."""
         self._waiting.pop(job.id, None)
-        if job.asked is not None and job.asked.reply is not None:
-            job.asked.open.pop(job.asked.reply.number, None)
-            job.asked.reply = None
+        if job.questions is not None and job.questions.reply is not None:
+            job.questions.open.pop(job.questions.reply.number, None)
+            job.questions.reply = None
         parent = None if job.parent is None else self._rows.by_id.get(job.parent)
-        if parent is None or parent.asked is None:
+        if parent is None or parent.questions is None:
             return
-        if job.request.number in parent.asked.open:
-            del parent.asked.open[job.request.number]
+        if job.request.number in parent.questions.open:
+            del parent.questions.open[job.request.number]
             if parent.task is not None:
                 parent.task.meet()
             delta.progressed.add(parent.id)
@@ -140,13 +140,13 @@ class QuestionReducer:
     def forget(self, job: Job) -> None:
         """Remove a job that no longer has a row from its parent and children."""
         self._waiting.pop(job.id, None)
-        for child in () if job.asked is None else job.asked.children:
+        for child in () if job.questions is None else job.questions.children:
             orphan = self._rows.by_id.get(child)
             if orphan is not None and orphan.parent == job.id:
                 orphan.parent, orphan.parent_is_unclear = None, False
         parent = None if job.parent is None else self._rows.by_id.get(job.parent)
-        if parent is not None and parent.asked is not None:
-            parent.asked.children.pop(job.id, None)
+        if parent is not None and parent.questions is not None:
+            parent.questions.children.pop(job.id, None)
 
     def review(self, job: Job, at: float, delta: PendingChanges) -> None:
         """Show whether a running job waits for the user. A pending cancel takes precedence."""
@@ -161,20 +161,20 @@ class QuestionReducer:
 
 def _is_of(job: Job, fact: RequestMade) -> bool:
     """Whether a request can continue a job: it has its state, or is the same."""
-    asked = job.asked
-    state = None if asked is None else asked.state
-    is_told = state is not None and state == fact.params.get("requestState")
-    return is_told or _work(job.request) == _work(fact)
+    questions = job.questions
+    state = None if questions is None else questions.state
+    has_state = state is not None and state == fact.params.get("requestState")
+    return has_state or _work(job.request) == _work(fact)
 
 
 def _fit(job: Job, fact: RequestMade) -> tuple[bool, bool, bool]:
     """How well a request matches as the next round of a job: the most important first."""
-    asked = job.asked
-    if asked is None:
+    questions = job.questions
+    if questions is None:
         return False, False, False
     given = as_object(fact.params.get("inputResponses"))
-    is_same_state = asked.state == fact.params.get("requestState")
-    return is_same_state, _work(job.request) == _work(fact), set(given) <= asked.keys
+    is_same_state = questions.state == fact.params.get("requestState")
+    return is_same_state, _work(job.request) == _work(fact), set(given) <= questions.keys
 
 
 def _work(request: RequestMade) -> bytes:
@@ -184,11 +184,11 @@ def _work(request: RequestMade) -> bytes:
 
 def _mark_changes(job: Job, fact: RequestMade) -> None:
     """Mark the violations of another round."""
-    asked, sent = job.asked, fact.params
-    if asked is None:
+    questions, sent = job.questions, fact.params
+    if questions is None:
         return
     changed: list[str] = []
-    if asked.state != sent.get("requestState"):
+    if questions.state != sent.get("requestState"):
         changed.append("its state is not the one that the server sent")
     if _work(job.request) != _work(fact):
         changed.append("its parameters differ from the original request")

@@ -61,10 +61,10 @@ class Replies:
 
     def _asks_first(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> bool:
         """Let a job wait for the input that a reply requires; whether it does."""
-        is_asked = is_open_round(fact) and job.cancel_at is None
-        if is_asked:
+        is_round_trip = is_open_round(fact) and job.cancel_at is None
+        if is_round_trip:
             self._questions.take_reply(job, fact, delta)
-        return is_asked
+        return is_round_trip
 
     def _begin_late(self, fact: RequestAnswered, delta: PendingChanges) -> Job | None:
         """Make a plain request a job if its result can be resumed."""
@@ -91,19 +91,19 @@ class Replies:
 
     def finish(self, job: Job, ending: JobEnding, at: float, delta: PendingChanges) -> None:
         self._questions.close(job, at, delta)
-        verdict = self._verdict(job, ending)
-        ending = ending if verdict is None else verdict.ending
+        result = self._result_of(job, ending)
+        ending = ending if result is None else result.ending
         if ending.finding is not None:
             source = job.request if job.answer is None else job.answer
             job.marks.add(ending.finding, source.number)
-        if verdict is not None:
-            self._chains.end(job, verdict, at, delta)
+        if result is not None:
+            self._chains.end(job, result, at, delta)
             return
         job.end(ending, at)
         delta.move(job)
         self._chains.leave(self._rows.end(job), delta)
 
-    def _verdict(self, job: Job, ending: JobEnding) -> AttemptOutcome | None:
+    def _result_of(self, job: Job, ending: JobEnding) -> AttemptOutcome | None:
         """What the end of an attempt means for the job's chain; None if there is none."""
         if job.answer is not None:
             return self._chains.judge(job, job.answer, ending)

@@ -84,7 +84,7 @@ class PendingChanges:
 
 ENDED_KEPT: Final = 10_000
 """Ended jobs that stay until the user removes them; beyond that, the oldest are dropped."""
-ASKED_KEPT: Final = 500
+REQUESTED_KEPT: Final = 500
 """Ended requests of servers among these: a server may send a thousand a second.
 
 Ten thousand rows of them cost the window 70 ms a batch (measured), and displaced the user's own
@@ -100,15 +100,15 @@ FRESH_KEPT: Final = 500  # ended jobs whose whole history is kept; older ones ke
 class RowLimits(NamedTuple):
     """How many jobs keep their rows: ended ones also by the bytes of their replies.
 
-    `asked` is for ended ones that servers requested. Running jobs are all kept, unless `running`
-    says otherwise.
+    `requested` is for ended ones of servers. Running jobs are all kept, unless `running` says
+    otherwise.
     """
 
     ended: int = ENDED_KEPT
     bytes: int = BYTES_KEPT
     resting: int = RESTING_KEPT
     running: float = math.inf
-    asked: int = ASKED_KEPT
+    requested: int = REQUESTED_KEPT
 
 
 class Rows:
@@ -133,7 +133,7 @@ class Rows:
         self.dropped = 0
         self._earlier: dict[int, Job] = {}
         self._fresh: dict[JobId, Job] = {}
-        self._asked: dict[int, Job] = {}
+        self._requested: dict[int, Job] = {}
         self._bytes = 0
 
     def add(self, job: Job) -> list[Job]:
@@ -178,7 +178,7 @@ class Rows:
         self._leave(number)
         (self.resting if job.state is JobState.RESUMABLE else self.ended)[number] = job
         if number in self.ended and job.request.sender is Side.SERVER:
-            self._asked[number] = job
+            self._requested[number] = job
         self._bytes += _weight(job)
         self._fresh[job.id] = job
         if len(self._fresh) > FRESH_KEPT:
@@ -195,7 +195,7 @@ class Rows:
         number = job.request.number
         self._bytes -= _weight(job)
         (self.resting if number in self.resting else self.ended).pop(number)
-        self._asked.pop(number, None)
+        self._requested.pop(number, None)
         self._fresh.pop(job.id, None)
         self.enter(job, request or job.request)
         if request is not None:
@@ -220,8 +220,8 @@ class Rows:
     def _trim(self) -> list[Job]:
         """Remove the oldest jobs beyond the bounds; the newest always stays."""
         removed = []
-        while len(self._asked) > self._limits.asked:
-            removed.append(self._drop(next(iter(self._asked.values()))))
+        while len(self._requested) > self._limits.requested:
+            removed.append(self._drop(next(iter(self._requested.values()))))
         while len(self.ended) > 1 and self._is_full():
             removed.append(self._drop(next(iter(self.ended.values()))))
         while len(self.resting) > 1 and self._is_resting_full():
@@ -265,7 +265,7 @@ class Rows:
         """Remove an ended job from every table."""
         number = job.request.number
         (self.resting if number in self.resting else self.ended).pop(number)
-        self._asked.pop(number, None)
+        self._requested.pop(number, None)
         self._release(job)
         self._bytes -= _weight(job)
 
@@ -273,7 +273,7 @@ class Rows:
         del self.by_id[job.id]
         for attempt in () if job.chain is None else job.chain.attempts:
             self._earlier.pop(attempt.request or 0, None)
-        for request in () if job.asked is None else job.asked.requests:
+        for request in () if job.questions is None else job.questions.requests:
             self._earlier.pop(request, None)
         self._earlier.pop(job.first.number, None)
         self._fresh.pop(job.id, None)

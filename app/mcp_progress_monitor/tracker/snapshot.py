@@ -307,11 +307,11 @@ class JobDetail(NamedTuple):
     lost); `ticks` the newest ones; `chart` the whole history, thinned; `phases` oldest first, of
     which `dropped_phases` older ones are no longer kept. `attempts` are those of the resume chain,
     oldest first; `resume_token` is its newest token, which views hide until it is revealed.
-    `marked` has the findings of `ticks`, by their frame's number. `task_course` are the newest
+    `marked` has the findings of `ticks`, by their frame's number. `task_steps` are the newest
     changes of its task, oldest first; `children` the jobs that the other side requested on its
-    behalf; `rounds` how often a reply required input first, and `asked` the newest questions of
-    such replies, oldest first. `stream_course` are the newest events of its HTTP streams, oldest
-    first.
+    behalf; `round_trips` how often a reply required input first, and `server_requests` the newest
+    questions of such replies, oldest first. `stream_steps` are the newest events of its HTTP
+    streams, oldest first.
     """
 
     snapshot: JobSnapshot
@@ -324,11 +324,11 @@ class JobDetail(NamedTuple):
     attempts: Sequence[AttemptSnapshot] = ()
     resume_token: str | None = None
     marked: Mapping[int, tuple[Finding, ...]] = MappingProxyType({})
-    task_course: Sequence[TaskStep] = ()
+    task_steps: Sequence[TaskStep] = ()
     children: Sequence[JobId] = ()
-    rounds: int = 0
-    asked: Sequence[ServerRequestSnapshot] = ()
-    stream_course: Sequence[StreamStep] = ()
+    round_trips: int = 0
+    server_requests: Sequence[ServerRequestSnapshot] = ()
+    stream_steps: Sequence[StreamStep] = ()
 
 
 class ChainStep(NamedTuple):

@@ -34,7 +34,7 @@ def snapshot_of(
 
     `watched_client` is the client that made it, if that is not us.
     """
-    request, course = job.request, job.course
+    request, history = job.request, job.history
     last_at = None if job.last is None else at_of(job.last)
     moment = now if job.ended_at is None else job.ended_at
     heard_at = job.heard_at if last_at is None else max(last_at, job.heard_at)
@@ -62,14 +62,14 @@ def snapshot_of(
         rate=rate,
         eta_s=left.best_s,
         eta_span_s=left.span_s,
-        sparks=course.rates.recent() if rate is not None and course and course.rates else (),
+        sparks=history.rates.recent() if rate is not None and history and history.rates else (),
         started_at=job.first.at,
         started_when=job.first.when,
         ended_at=job.ended_at,
         elapsed_s=job.worked_s + max(moment - job.attempt_at, 0.0),
         last_tick_at=last_at,
         silent_s=max(moment - heard_at, 0.0),
-        stall_after_s=None if course is None else course.gaps.stall_after_s(),
+        stall_after_s=None if history is None else history.gaps.stall_after_s(),
         marks=job.marks.as_tuple(),
         failure=job.failure,
         reply_size=None if job.answer is None else job.answer.size,
@@ -84,7 +84,7 @@ def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
     fields = {} if job.chain is None else _of_chain(job, job.chain, is_ours=is_ours)
     if job.parent is not None or job.parent_is_unclear:
         fields["parent"], fields["parent_is_unclear"] = job.parent, job.parent_is_unclear
-    if job.asked is not None or job.task is not None:
+    if job.questions is not None or job.task is not None:
         fields["questions"] = _questions(job)
     if job.task is not None and not job.task.is_saving:
         is_cancellable = is_ours and job.request.sender is Side.CLIENT and job.is_resuming
@@ -118,9 +118,9 @@ def _of_chain(job: Job, chain: Chain, *, is_ours: bool) -> dict[str, Any]:
 
 def _questions(job: Job) -> tuple[int, ...]:
     """The numbers of the frames with open questions, oldest first."""
-    asked = set() if job.asked is None else set(job.asked.open)
+    of_replies = set() if job.questions is None else set(job.questions.open)
     of_task = set() if job.task is None or not job.is_resuming else job.task.questions
-    return tuple(sorted(asked | of_task))
+    return tuple(sorted(of_replies | of_task))
 
 
 def _cancel_s(job: Job, state: str, now: float) -> float | None:
@@ -146,17 +146,17 @@ def _pace(
     job: Job, now: float, share: float | None, last_at: float | None
 ) -> tuple[float | None, TimeLeft]:
     """Rate and time left at `now`, unknown before there is enough data and once a job has ended."""
-    course, total = job.course, job.total
-    if course is None or course.rates is None or last_at is None:
+    history, total = job.history, job.total
+    if history is None or history.rates is None or last_at is None:
         return None, UNKNOWN_TIME
-    rates = course.rates
+    rates = history.rates
     if not rates.is_known(now, job.tick_count - job.odd_count):
         return None, UNKNOWN_TIME
     rate = rates.read(now)
     if share is None or total is None:
         return rate, UNKNOWN_TIME
     # The clock runs from the last tick, and stops when the job counts as stalled.
-    passed = min(max(now - last_at, 0.0), course.gaps.stall_after_s())
+    passed = min(max(now - last_at, 0.0), history.gaps.stall_after_s())
     return rate, time_left(as_float(total) - as_float(job.progress), rates.pace(), passed)
 
 
@@ -164,7 +164,7 @@ def detail_of(
     job: Job, now: float, clocks: Clocks | None = None, watched_client: str | None = None
 ) -> JobDetail:
     """The details of the job."""
-    course, chain = job.course, job.chain
+    history, chain = job.history, job.chain
     running = None
     if not job.state.is_over:
         running = attempt_of(job, job.state)._replace(client=watched_client)
@@ -174,16 +174,16 @@ def detail_of(
         answer=job.answer,
         ticks=tuple(map(fact_of, job.ticks)),
         chart=job.chart(),
-        phases=() if course is None else course.phases.read(job.tick_count, job.ended_at),
-        dropped_phases=0 if course is None else course.phases.dropped,
+        phases=() if history is None else history.phases.read(job.tick_count, job.ended_at),
+        dropped_phases=0 if history is None else history.phases.dropped,
         attempts=() if chain is None else chain.snapshots(running),
         resume_token=None if chain is None else chain.token,
         marked=_marked(job),
-        task_course=(() if job.task is None or job.task.is_saving else tuple(job.task.steps)),
-        children=() if job.asked is None else tuple(job.asked.children),
-        rounds=0 if job.asked is None else job.asked.rounds,
-        asked=() if job.asked is None else tuple(job.asked.history),
-        stream_course=() if job.stream is None else tuple(job.stream.steps),
+        task_steps=(() if job.task is None or job.task.is_saving else tuple(job.task.steps)),
+        children=() if job.questions is None else tuple(job.questions.children),
+        round_trips=0 if job.questions is None else job.questions.round_trips,
+        server_requests=() if job.questions is None else tuple(job.questions.history),
+        stream_steps=() if job.stream is None else tuple(job.stream.steps),
     )
 
 

@@ -45,7 +45,7 @@ _SHOWN: Final = 60
 def becomes_task(answer: RequestAnswered, request: RequestMade) -> bool:
     """Whether a reply leaves the work of an open request to a task.
 
-    A reply that also has a resume token is handled by that token: see `verdicts`.
+    A reply that also has a resume token is handled by that token: see `chains`.
     """
     return (
         answer.result is not None
@@ -125,8 +125,8 @@ class TaskReducer:
         elif fact.method == UPDATE_TASK:
             answers = as_object(fact.params.get("inputResponses"))
             job.task.answer(answers)
-            if job.asked is not None:
-                job.asked.note_answers(answers, fact.at)
+            if job.questions is not None:
+                job.questions.note_answers(answers, fact.at)
             self._questions.review(job, fact.at, delta)
 
     def _take_cancel(self, job: Job, fact: RequestMade, delta: PendingChanges) -> None:
@@ -150,7 +150,7 @@ class TaskReducer:
             self._index.enter(job, task, key)
             _mark_unasked(job, fact)
         delta.progressed.add(job.id)
-        self.note_given_up(fact.asked)
+        self.note_given_up(fact.reply_to)
         for finding in fact.findings:
             job.marks.add(finding, fact.number, violations.TASK)
         if job.task is not None and fact.standing is RequestStanding.ACTIVE:
@@ -172,12 +172,12 @@ class TaskReducer:
 
     def _take(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
         before = task.status
-        is_news = task.take(fact)
+        has_changed = task.take(fact)
         for reused in task.reused:
             job.marks.note(rules.KEY_REUSED, fact.number, _shown(reused))
         if fact.input_requests:
-            job.asked = job.asked or JobQuestions()
-            job.asked.note_of_task(fact, task.reused)
+            job.questions = job.questions or JobQuestions()
+            job.questions.note_of_task(fact, task.reused)
         if task.message is not None and (task.is_flat or not job.tick_count):
             job.message = task.message  # progress is not for tasks of the extension
         if fact.how == "cancel":
@@ -188,10 +188,10 @@ class TaskReducer:
             status = _shown(fact.task.status)
             job.marks.note(rules.STATUS_AFTER_FINAL, fact.number, before, status)
         else:
-            self._take_status(fact, job, task, delta, is_news=is_news)
+            self._take_status(fact, job, task, delta, has_changed=has_changed)
 
     def _take_status(
-        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges, *, is_news: bool
+        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges, *, has_changed: bool
     ) -> None:
         """Apply a valid status to the job."""
         self._mark_contents(fact, job, task)
@@ -205,7 +205,7 @@ class TaskReducer:
             self._take_late_status(fact, job, task, delta)
         elif task.is_over:
             self._end(fact, job, task, delta)
-        elif is_news:
+        elif has_changed:
             self._questions.review(job, fact.at, delta)
 
     def _find_again(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
@@ -227,7 +227,7 @@ class TaskReducer:
             return
         self._index.leave(job)
         before = job.request.number
-        number = before if fact.asked is None else fact.asked
+        number = before if fact.reply_to is None else fact.reply_to
         request = job.request._replace(connection=fact.connection, number=number)
         if number != before:
             self._rows.go_on(job, request, None if before == job.first.number else before)
@@ -250,8 +250,8 @@ class TaskReducer:
         ending = endings.of_task(task, reason)
         if task.is_flat and (fact.result is not None or fact.error is not None):
             job.answer = _answer_of(fact, job)
-            told = endings.of_answer(job.answer)
-            ending = told if ending.state in {JobState.DONE, told.state} else ending
+            ended = endings.of_answer(job.answer)
+            ending = ended if ending.state in {JobState.DONE, ended.state} else ending
         self._finish(job, ending, fact.at, delta)
 
     def _mark_contents(self, fact: TaskStated, job: Job, task: JobTask) -> None:
@@ -301,11 +301,11 @@ class TaskReducer:
         self._keep_answer(job, delta)
         if task.status == TaskStatus.COMPLETED and ending.state is JobState.FAILED:
             job.marks.note(rules.RESULT_IS_ERROR, fact.number)
-        is_told = job.state in {JobState.DONE, JobState.FAILED}
-        if is_told and ending.state is JobState.FAILED:
+        is_reported = job.state in {JobState.DONE, JobState.FAILED}
+        if is_reported and ending.state is JobState.FAILED:
             job.state, job.failure = ending.state, ending.failure
             delta.move(job)
-        elif not is_told:
+        elif not is_reported:
             job.marks.note(rules.LATE_RESULT, fact.number, job.state.value)
 
     def _take_error(

@@ -173,7 +173,7 @@ class Tracker:
             if message is not None and message != job.message:
                 job.message = message
                 if self._looks or at != self._looked_at:
-                    self._look(job, at)
+                    self._turn_phase(job, at)
             if at >= job.sample_at and job.sample(at):
                 delta.moved.add(job.id)
         return delta.freeze(ticks, jobs)
@@ -232,7 +232,7 @@ class Tracker:
             if message is not None:
                 is_new, job.message = looks and message != job.message, message
                 if is_new:
-                    looks = self._look(job, at)
+                    looks = self._turn_phase(job, at)
             if at >= job.sample_at and job.sample(at):
                 delta.moved.add(job.id)
         found = iter(ended)
@@ -249,12 +249,12 @@ class Tracker:
         if job.state is not state:
             delta.move(job)
 
-    def _look(self, job: Job, at: float) -> int:
+    def _turn_phase(self, job: Job, at: float) -> int:
         """Compare a job's newest message with its phase; how often that may still be done."""
         if at != self._looked_at:
             self._looked_at, self._looks = at, _LOOKS
         self._looks -= 1
-        job.look(at)
+        job.turn_phase(at)
         return self._looks
 
     def _take(self, fact: ProgressReceived, delta: PendingChanges) -> Job | None:
@@ -357,8 +357,8 @@ class Tracker:
 
     def note_task_saved(self, job: JobId) -> ChangeSet:
         """Show a job's task: it was saved, or cannot be."""
-        is_news = self._tasks.note_saved(job)
-        return ChangeSet(progressed=frozenset({job}) if is_news else frozenset())
+        has_changed = self._tasks.note_saved(job)
+        return ChangeSet(progressed=frozenset({job}) if has_changed else frozenset())
 
     def note_task_server(self, job: JobId, key: str) -> None:
         """We will follow the job's task, on a server with the identity `key`."""
@@ -380,10 +380,10 @@ class Tracker:
     def _on_task_stated(self, fact: TaskStated, delta: PendingChanges) -> None:
         """Apply a task's state to its job; a task begun elsewhere becomes a job."""
         job = self._tasks.find(fact)
-        asked = self._plain.answered
+        request = self._plain.answered
         is_new = fact.how == "get" and bool(fact.task.status)
-        if job is None and is_new and asked is not None and asked.number == fact.asked:
-            job = self._begin(asked, delta)
+        if job is None and is_new and request is not None and request.number == fact.reply_to:
+            job = self._begin(request, delta)
         if job is not None:
             self._tasks.take(fact, job, delta)
             self._mark(delta, fact, job.marks.of_frame(fact.number))
@@ -411,7 +411,7 @@ class Tracker:
         if job is not None:
             job.cancel_grace_s = fact.grace_s
             self._cancels.begin(job, fact.at, fact.reason, delta)
-            if job.asked is not None and job.asked.reply is not None:  # no request is open
+            if job.questions is not None and job.questions.reply is not None:  # no request is open
                 self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
 
     def _on_call_ended(self, fact: CallEnded, delta: PendingChanges) -> None:
@@ -532,8 +532,8 @@ class Tracker:
         if known is None:
             return frozenset()
         attempts = () if known.chain is None else known.chain.attempts
-        rounds = () if known.asked is None else known.asked.requests
-        earlier = (*rounds, *(each.request for each in attempts))
+        round_trips = () if known.questions is None else known.questions.requests
+        earlier = (*round_trips, *(each.request for each in attempts))
         numbers = (known.first.number, known.request.number, *earlier)
         return frozenset(number for number in numbers if number is not None and number > 0)
 

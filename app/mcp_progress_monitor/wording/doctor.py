@@ -179,8 +179,8 @@ def _status(report: DoctorReport) -> Iterator[Line]:
 def _opening(questions: Sequence[Question]) -> Iterator[Line]:
     """The opening requests and their replies."""
     for question in questions:
-        asked = f"{question.method} ({question.revision})"
-        yield Line(f"{asked}: {formatting.one_line(question.why, _LINE)}")
+        request = f"{question.method} ({question.revision})"
+        yield Line(f"{request}: {formatting.one_line(question.why, _LINE)}")
         if question.answered_at is not None:
             took = formatting.duration(max(question.answered_at - question.asked_at, 0.0))
             text = f"answered after {took}: {question.answer}"

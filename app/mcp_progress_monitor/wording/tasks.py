@@ -69,7 +69,7 @@ def standing(job: JobSnapshot, task: TaskSnapshot) -> str:
 def numbers(detail: JobDetail, task: TaskSnapshot) -> str:
     """Time to live, polling, and rounds of input, in one line."""
     job = detail.snapshot
-    parts = (kept(job, task), interval(task), polls(job, task), rounds(detail.rounds))
+    parts = (kept(job, task), interval(task), polls(job, task), round_trips(detail.round_trips))
     return " · ".join(part for part in parts if part)
 
 
@@ -101,6 +101,6 @@ def polls(job: JobSnapshot, task: TaskSnapshot) -> str:
     return f"{often}, last {formatting.ago(task.polled_s)}"
 
 
-def rounds(count: int) -> str:
+def round_trips(count: int) -> str:
     """`"2 rounds of input"`; empty for none."""
     return formatting.count(count, "round of input", "rounds of input") if count else ""

@@ -47,7 +47,7 @@ def ink(chart: ProgressChart, colour: int) -> list[QPoint]:
 def test_a_steady_job_rises_from_left_to_right(
     chart: ProgressChart, appearance: Appearance
 ) -> None:
-    chart.show_course(detail(job(), **course(52)))
+    chart.show_history(detail(job(), **course(52)))
     dots = ink(chart, appearance.colour(STATE_TONES[JobState.RUNNING]).rgb())
     left, right = min(dots, key=QPoint.x), max(dots, key=QPoint.x)
     assert right.x() - left.x() > 250
@@ -55,13 +55,13 @@ def test_a_steady_job_rises_from_left_to_right(
 
 
 def test_without_progress_it_says_so(chart: ProgressChart) -> None:
-    chart.show_course(detail(job()))
+    chart.show_history(detail(job()))
     assert chart.accessibleDescription() == "No progress yet"
     chart.grab()
 
 
 def test_the_mouse_reads_out_the_nearest_stretch(chart: ProgressChart) -> None:
-    chart.show_course(detail(job(), **course(52)))
+    chart.show_history(detail(job(), **course(52)))
     before = chart.grab().toImage()
     QTest.mouseMove(chart, QPoint(200, 100))
     QTest.qWait(1)
@@ -72,7 +72,7 @@ def test_the_mouse_reads_out_the_nearest_stretch(chart: ProgressChart) -> None:
 @pytest.mark.parametrize("width", [220, 400, 1000])
 def test_no_time_is_cut_off_at_the_edge(chart: ProgressChart, elapsed_s: float, width: int) -> None:
     chart.resize(width, 200)
-    chart.show_course(detail(job(elapsed_s=elapsed_s), **course(52)))
+    chart.show_history(detail(job(elapsed_s=elapsed_s), **course(52)))
     labels = chart.time_labels()
     assert labels[0][1] == "0"
     assert len(labels) >= 2
@@ -88,7 +88,7 @@ def test_the_line_of_the_total_has_its_number_however_low_the_pane(
     chart: ProgressChart, height: int, total: int
 ) -> None:
     chart.resize(400, height)
-    chart.show_course(detail(job(total=total), **course(52)))
+    chart.show_history(detail(job(total=total), **course(52)))
     labels = chart.value_labels()
     assert labels[0][1] == f"{total:,}"
     for place, words in labels:
@@ -98,7 +98,7 @@ def test_the_line_of_the_total_has_its_number_however_low_the_pane(
 
 
 def test_clearing_forgets_the_job(chart: ProgressChart, appearance: Appearance) -> None:
-    chart.show_course(detail(job(), **course(52)))
+    chart.show_history(detail(job(), **course(52)))
     chart.clear()
     assert ink(chart, appearance.colour(STATE_TONES[JobState.RUNNING]).rgb()) == []
 
@@ -118,7 +118,7 @@ def test_clearing_forgets_the_job(chart: ProgressChart, appearance: Appearance) 
 def test_no_number_a_server_can_send_breaks_the_drawing(
     chart: ProgressChart, points: list[ChartPoint], total: float | None
 ) -> None:
-    chart.show_course(detail(job(total=total), chart=points))
+    chart.show_history(detail(job(total=total), chart=points))
     QTest.mouseMove(chart, QPoint(200, 100))
     assert not chart.grab().isNull()
 
@@ -158,7 +158,7 @@ def test_times_stand_at_usual_stretches(length_s: float, steps_s: float) -> None
 
 
 def test_round_times_are_reported_without_naught(chart: ProgressChart) -> None:
-    chart.show_course(detail(job(elapsed_s=5850.0), **course(52)))
+    chart.show_history(detail(job(elapsed_s=5850.0), **course(52)))
     assert [words for _, words in chart.time_labels()] == ["0", "30 min", "1 h", "1 h 30 min"]
 
 

@@ -223,16 +223,16 @@ def test_time_passes_for_a_job_that_goes_on_only(
 
 def test_the_course_shows_chart_phases_and_marks(pane: JobPane) -> None:
     pane.show_job(1)
-    assert pane.course.phases.rowCount() == 3
-    assert pane.course.marks.index(0, 0).data() == "went back"
-    assert "500" not in pane.course.chart.accessibleDescription()
-    assert pane.course.chart.accessibleDescription() == "From 0 to 490 within 52 s"
+    assert pane.history.phases.rowCount() == 3
+    assert pane.history.marks.index(0, 0).data() == "went back"
+    assert "500" not in pane.history.chart.accessibleDescription()
+    assert pane.history.chart.accessibleDescription() == "From 0 to 490 within 52 s"
 
 
 def test_a_mark_leads_to_its_frame(qtbot: QtBot, pane: JobPane) -> None:
     pane.show_job(1)
     with qtbot.waitSignal(pane.frame_followed) as told:
-        pane.course.marks_table.activated.emit(pane.course.marks.index(0, 0))
+        pane.history.marks_table.activated.emit(pane.history.marks.index(0, 0))
     assert told.args == [41]
 
 
@@ -448,15 +448,15 @@ def test_a_broken_stream_is_reported_in_the_header_and_in_the_course(
     step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)
     stream = StreamSnapshot(True, 12.0, 1, 0, step, 3.0)
     told = job(id=1, stream=stream)
-    source.details[1] = detail(told, **course(50))._replace(stream_course=(step,))
+    source.details[1] = detail(told, **course(50))._replace(stream_steps=(step,))
     pane.show_job(1)
     note = "Stream broken 12 s ago; reconnecting in 3 s from event 40, attempt 2"
     assert note in words(pane)
-    table = pane.course.stream_table
+    table = pane.history.stream_table
     assert table.isVisible()
-    assert "broken: reset" in pane.course.stream.index(0, 0).data()
+    assert "broken: reset" in pane.history.stream.index(0, 0).data()
     with qtbot.waitSignal(pane.frame_followed) as followed:
-        table.activated.emit(pane.course.stream.index(0, 0))
+        table.activated.emit(pane.history.stream.index(0, 0))
     assert followed.args == [41]
 
 
@@ -465,7 +465,7 @@ def test_in_a_low_pane_the_pages_give_way_and_the_header_stays_whole(
 ) -> None:
     step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)
     told = job(id=1, stream=StreamSnapshot(True, 12.0, 1, 0, step, 3.0), message="Batch 3")
-    source.details[1] = detail(told, **course(50))._replace(stream_course=(step,))
+    source.details[1] = detail(told, **course(50))._replace(stream_steps=(step,))
     pane.show_job(1)
     pane.setMinimumHeight(240)  # as in the window
     pane.resize(900, 240)
@@ -479,4 +479,4 @@ def test_in_a_low_pane_the_pages_give_way_and_the_header_stays_whole(
 
 def test_a_job_without_a_break_has_no_place_for_its_stream(pane: JobPane) -> None:
     pane.show_job(1)
-    assert not pane.course.stream_table.isVisible()
+    assert not pane.history.stream_table.isVisible()

@@ -28,7 +28,7 @@ def pane(qtbot: QtBot, appearance: Appearance) -> JobPane:
     round_of_ours = ServerRequestSnapshot(
         12, "k", "elicitation/create", {"message": "<b>Who</b>\u202e?"}, 90.0, 0.0
     )
-    jobs.details[7] = detail(job(id=7), children=(8,), asked=(round_of_ours,))
+    jobs.details[7] = detail(job(id=7), children=(8,), server_requests=(round_of_ours,))
     made = JobPane(appearance)
     qtbot.addWidget(made)
     made.set_source(jobs)
@@ -36,12 +36,12 @@ def pane(qtbot: QtBot, appearance: Appearance) -> JobPane:
     with qtbot.waitExposed(made):
         made.show()
     made.show_job(7)
-    made.tabs.setCurrentWidget(made.asked)
+    made.tabs.setCurrentWidget(made.server_requests)
     return made
 
 
 def test_questions_of_both_kinds_are_listed_also_in_a_recording(pane: JobPane) -> None:
-    model = pane.asked.model
+    model = pane.server_requests.model
     words = [[model.index(row, column).data() for column in (1, 2)] for row in range(2)]
     assert words == [
         ["<b>Who</b>\\u202e?", "open"],
@@ -50,8 +50,8 @@ def test_questions_of_both_kinds_are_listed_also_in_a_recording(pane: JobPane) -
 
 
 def test_a_question_leads_to_its_message_in_traffic(qtbot: QtBot, pane: JobPane) -> None:
-    table = pane.asked.table
-    table.setCurrentIndex(pane.asked.model.index(1, 0))
+    table = pane.server_requests.table
+    table.setCurrentIndex(pane.server_requests.model.index(1, 0))
     with qtbot.waitSignal(pane.frame_followed) as told:
         QTest.keyClick(table, Qt.Key.Key_Return)
     assert told.args == [30]

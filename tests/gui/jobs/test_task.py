@@ -30,7 +30,7 @@ def source() -> FakeJobs:
         TaskStep("working", "Begun", 100.0, "created", 20),
         TaskStep("working", "", 101.0, "get", 31),
     ]
-    made.details[2] = detail(job(id=2, task=TASK), task_course=steps, rounds=1)
+    made.details[2] = detail(job(id=2, task=TASK), task_steps=steps, round_trips=1)
     left = TASK._replace(is_followed=False)
     made.put(job(id=3, task=left))
     return made

@@ -102,9 +102,9 @@ async def test_two_questions_are_answered_side_by_side_and_the_call_goes_on(
         window.job_list.select(1)
         program.window.open_dock("job")
         pane = window.job_pane
-        pane.tabs.setCurrentWidget(pane.asked)
-        await until(lambda: pane.asked.model.rowCount() == 2)
-        answers = [pane.asked.model.index(row, 2).data() for row in range(2)]
+        pane.tabs.setCurrentWidget(pane.server_requests)
+        await until(lambda: pane.server_requests.model.rowCount() == 2)
+        answers = [pane.server_requests.model.index(row, 2).data() for row in range(2)]
         assert answers[0] == 'accepted: name="Ada"'
         assert answers[1].endswith(": A model")
 

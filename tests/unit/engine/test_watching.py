@@ -84,7 +84,7 @@ class Follower:
 
     def end(self) -> None:
         self.is_over = True
-        self.tap._recording._looked_at = -1.0  # noqa: SLF001  # else the test waits half a second
+        self.tap._recording._checked_at = -1.0  # noqa: SLF001  # else the test waits half a second
         self.read()
         assert self.tap.is_ended
 

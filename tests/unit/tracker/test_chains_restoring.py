@@ -150,7 +150,7 @@ def test_a_task_from_the_disk_is_picked_up_where_its_server_tells_of_it(wire: Di
     found = wire.tracker.snapshot(job, 0.0)
     assert found is not None
     assert (found.state, found.connection) == (JobState.DONE, "s#1")
-    assert [step.how for step in wire.tracker.detail(job, 0.0).task_course] == [  # type: ignore[union-attr]
+    assert [step.how for step in wire.tracker.detail(job, 0.0).task_steps] == [  # type: ignore[union-attr]
         "saved",
         "get",
     ]

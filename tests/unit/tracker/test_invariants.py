@@ -340,7 +340,7 @@ def _check_dealings(wire: Dialogue, job: int) -> None:
     task = snapshot.task
     assert task is None or task.ttl_left_s is None or task.ttl_left_s >= 0
     assert task is None or not (task.is_ours_to_cancel and snapshot.state.is_over)
-    assert task is not None or not detail.task_course
+    assert task is not None or not detail.task_steps
     for child in detail.children:
         found = wire.tracker.snapshot(child, wire.now)
         assert found is not None

@@ -52,7 +52,7 @@ def test_a_stream_that_breaks_again_before_it_was_taken_up_is_one_break() -> Non
     stream = wire.job(made).stream
     assert stream is not None
     assert (stream.broken_count, stream.since_s, stream.newest.attempt) == (1, 21.0, 3)
-    assert [step.attempt for step in wire.detail(made).stream_course] == [1, 2, 3]
+    assert [step.attempt for step in wire.detail(made).stream_steps] == [1, 2, 3]
 
 
 def test_what_became_of_streams_stays_with_an_ended_job() -> None:
@@ -65,7 +65,7 @@ def test_what_became_of_streams_stays_with_an_ended_job() -> None:
     assert job.stream is not None
     assert (job.stream.is_broken, job.stream.broken_count) == (False, 1)
     wire.event("stream_resumed", request=made)
-    assert [step.is_broken for step in wire.detail(made).stream_course] == [True, False]
+    assert [step.is_broken for step in wire.detail(made).stream_steps] == [True, False]
 
 
 def test_only_the_newest_steps_of_a_stream_are_kept() -> None:
@@ -73,7 +73,7 @@ def test_only_the_newest_steps_of_a_stream_are_kept() -> None:
     made = wire.send(call(1, "a"))
     for attempt in range(STREAM_STEPS_KEPT + 5):
         wire.event("stream_broken", request=made, reason="x" * 5000, attempt=attempt)
-    course = wire.detail(made).stream_course
+    course = wire.detail(made).stream_steps
     assert (len(course), course[0].attempt, len(course[0].reason)) == (STREAM_STEPS_KEPT, 5, 400)
 
 
@@ -83,7 +83,7 @@ def test_a_resumed_stream_is_a_sign_of_life() -> None:
     wire.now = 100.0
     wire.event("stream_resumed", request=made)
     assert wire.job(made).silent_s == 0.0
-    (step,) = wire.detail(made).stream_course
+    (step,) = wire.detail(made).stream_steps
     assert step == StreamStep(False, 100.0, step.number)
 
 

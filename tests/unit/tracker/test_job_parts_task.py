@@ -51,7 +51,7 @@ def test_the_course_has_the_changes_and_polls_are_counted(wire: Dialogue) -> Non
         wire.now = step + 1.0
         wire.poll(stated)
     wire.tell(nested("completed"))
-    course = wire.detail(made).task_course
+    course = wire.detail(made).task_steps
     assert [step[:4] for step in course] == [
         ("working", None, 0.0, "created"),
         ("working", "half", 3.0, "get"),
@@ -115,7 +115,7 @@ def test_a_key_that_stands_for_another_question_is_open_again_and_marked(wire: D
     wire.ask("tasks/update", taskId="T", inputResponses={"k": {"action": "decline"}})
     assert wire.state(made) is JobState.RUNNING
     detail = wire.detail(made)
-    assert [each.params["message"] for each in detail.asked] == ["one", "two", "three"]
+    assert [each.params["message"] for each in detail.server_requests] == ["one", "two", "three"]
 
 
 def test_an_answer_to_what_was_asked_elsewhere_makes_no_key_a_used_one(wire: Dialogue) -> None:

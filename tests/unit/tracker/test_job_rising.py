@@ -102,8 +102,8 @@ def test_the_first_new_messages_are_compared_with_the_phase() -> None:
     run.has_no_message = False
     assert rising.take(job, run, 2) == (False, 2)
     assert job.message == "Write"
-    assert job.course is not None
-    assert [phase.message for phase in job.course.phases.read(job.tick_count, None)] == [
+    assert job.history is not None
+    assert [phase.message for phase in job.history.phases.read(job.tick_count, None)] == [
         "Read",
         "Sort",
     ]

@@ -64,7 +64,10 @@ def test_a_question_is_open_until_it_is_answered() -> None:
         ServerRequestSnapshot(5, "a", "elicitation/create", {}, 110.0, WHEN, {}, 130.0),
         ServerRequestSnapshot(6, "b", "elicitation/create", {}, 140.0, WHEN),
     ]
-    assert spans(detail(job(), asked=asked), SpanKind.QUESTION) == [(110.0, 130.0), (140.0, 160.0)]
+    assert spans(detail(job(), server_requests=asked), SpanKind.QUESTION) == [
+        (110.0, 130.0),
+        (140.0, 160.0),
+    ]
 
 
 def test_nothing_lies_outside_the_lane() -> None:

@@ -10,7 +10,7 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import RELATED_TASK
 from mcp_progress_monitor.tracker import violations
-from mcp_progress_monitor.tracker.job_parts import CHILDREN_KEPT, ROUNDS_KEPT
+from mcp_progress_monitor.tracker.job_parts import CHILDREN_KEPT, ROUND_TRIPS_KEPT
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
@@ -221,7 +221,7 @@ def test_a_reply_that_requires_input_is_a_round_of_the_same_job(wire: Dialogue) 
     assert wire.tracker.job_of(again) == job.id
     assert wire.tracker.requests_of(job.id) == {made, again}
     wire.reply(resultType="complete", content=[])
-    assert (wire.state(made), wire.detail(made).rounds) == (JobState.DONE, 1)
+    assert (wire.state(made), wire.detail(made).round_trips) == (JobState.DONE, 1)
     assert wire.marks(made) == {}
 
 
@@ -233,7 +233,7 @@ def test_every_round_is_counted_and_its_progress_begins_anew(wire: Dialogue) -> 
         wire.now += 20
         wire.call(inputResponses={"k": {}}, requestState=f"s{place}")
     wire.receive(progress("a", 1))
-    assert (wire.detail(made).rounds, wire.job(made).tick_count) == (3, 4)
+    assert (wire.detail(made).round_trips, wire.job(made).tick_count) == (3, 4)
     assert wire.marks(made) == {}
 
 
@@ -347,12 +347,12 @@ def test_a_resume_token_beside_the_questions_is_what_counts(wire: Dialogue) -> N
 def test_rounds_leave_nothing_behind() -> None:
     wire = Dialogue()
     made = wire.call()
-    for place in range(ROUNDS_KEPT + 5):
+    for place in range(ROUND_TRIPS_KEPT + 5):
         _require(wire, f"s{place}")
         wire.call(inputResponses={"k": {}}, requestState=f"s{place}")
     job = wire.tracker.jobs()[0]
     known = wire.tracker.requests_of(job)
-    assert len(known) == ROUNDS_KEPT + 2  # the first and the newest one besides
+    assert len(known) == ROUND_TRIPS_KEPT + 2  # the first and the newest one besides
     assert made in known
     wire.reply(content=[])
     wire.tracker.remove([job])

@@ -60,7 +60,7 @@ def test_running_jobs_can_be_bounded_as_well() -> None:
 
 
 def test_what_servers_asked_is_bounded_by_itself() -> None:
-    story = Story(Tracker(RowLimits(ended=10, asked=2)))
+    story = Story(Tracker(RowLimits(ended=10, requested=2)))
     own = story.call("own")
     story.reply(own)
     for _ in range(20):
@@ -71,7 +71,7 @@ def test_what_servers_asked_is_bounded_by_itself() -> None:
 
 
 def test_rows_that_were_removed_give_room_to_what_servers_ask() -> None:
-    story = Story(Tracker(RowLimits(asked=2)))
+    story = Story(Tracker(RowLimits(requested=2)))
     for _ in range(3):
         for _ in range(2):
             asked = story.call(None, sender=Side.SERVER, method="elicitation/create")

@@ -209,7 +209,7 @@ def test_a_terminal_status_is_final(wire: Dialogue) -> None:
     task = wire.job(made).task
     assert task is not None
     assert task.status == "completed"
-    assert [step.status for step in wire.detail(made).task_course] == [
+    assert [step.status for step in wire.detail(made).task_steps] == [
         "working",
         "completed",
         "working",

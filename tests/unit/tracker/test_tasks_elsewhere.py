@@ -26,12 +26,12 @@ def test_a_task_that_is_being_saved_is_not_shown_until_that_is_noted() -> None:
     made = wire.begin()
     wire.poll(nested(statusMessage="on the way"))
     job = wire.job(made)
-    assert (job.state, job.task, wire.detail(made).task_course) == (JobState.RUNNING, None, ())
+    assert (job.state, job.task, wire.detail(made).task_steps) == (JobState.RUNNING, None, ())
     assert wire.tracker.note_task_saved(job.id).progressed == {job.id}
     task = wire.job(made).task
     assert task is not None
     assert task.message == "on the way"
-    assert [step.how for step in wire.detail(made).task_course] == ["created", "get"]
+    assert [step.how for step in wire.detail(made).task_steps] == ["created", "get"]
     assert wire.tracker.note_task_saved(job.id).progressed == frozenset()
     assert wire.tracker.note_task_saved(99).progressed == frozenset()
 

@@ -19,7 +19,7 @@ def test_a_status_is_reported_in_words_and_an_unknown_one_as_received() -> None:
 
 
 def test_a_running_task_tells_time_to_live_polling_and_rounds() -> None:
-    words = task_texts.numbers(detail(job(task=TASK), rounds=2), TASK)
+    words = task_texts.numbers(detail(job(task=TASK), round_trips=2), TASK)
     assert words == (
         "kept for 1 min 2 s more · poll every 500 ms · "
         "polled 12 times, last 2 s ago · 2 rounds of input"

@@ -29,9 +29,9 @@ from mcp_progress_monitor.exports.html.sections import (
     messages,
     narrative,
     questions,
-    stream_course,
+    stream_steps,
     summary,
-    task_course,
+    task_steps,
 )
 from mcp_progress_monitor.exports.options import BRIEF, WHOLE, ReportDepth, no_share
 from mcp_progress_monitor.exports.redaction import NOTE, Redaction
@@ -74,14 +74,14 @@ class JobMarkup:
                 evidence = found.value
             yield Html("")
         yield self._head(detail, has_title=has_title)
-        yield from self._course(detail, evidence)
+        yield from self._history(detail, evidence)
         yield self._titled("Request", self._text.json(detail.params, self._depth.characters))
         yield self._answer(detail)
         shown = self._depth.messages
         listed = messages(self._timeline, evidence, self._text, self._marks, shown)
         yield self._titled("Messages", listed)
 
-    def _course(self, detail: JobDetail, evidence: JobFrames) -> Iterator[Html]:
+    def _history(self, detail: JobDetail, evidence: JobFrames) -> Iterator[Html]:
         job = detail.snapshot
         yield render("story", narrative(detail, evidence, self._text), tone(job))
         yield self._titled("Progress over time", chart(detail, tone(job)))
@@ -89,8 +89,8 @@ class JobMarkup:
         ticks = TicksTable(self._timeline, self._text, self._marks, job.started_at)
         yield self._titled("Ticks", ticks.table(evidence.ticks, self._depth))
         yield self._titled("Attempts", self._attempts(detail.attempts))
-        yield self._titled("Stream", stream_course(detail, self._text))
-        yield self._titled("Task", task_course(detail, self._text))
+        yield self._titled("Stream", stream_steps(detail, self._text))
+        yield self._titled("Task", task_steps(detail, self._text))
         yield self._titled("Questions", questions(detail, self._source.jobs.detail, self._text))
 
     def _titled(self, title: str, content: Html) -> Html:

@@ -187,8 +187,8 @@ def _found(
         found = detail_of(child)
         if found is not None:
             yield _question_of_request(found, text)
-    for asked in detail.asked:
-        yield _question_in_reply(asked, text, is_over=detail.snapshot.state.is_over)
+    for each in detail.server_requests:
+        yield _question_in_reply(each, text, is_over=detail.snapshot.state.is_over)
 
 
 def _question_of_request(detail: JobDetail, text: RedactedText) -> _AskedQuestion:
@@ -204,33 +204,35 @@ def _question_of_request(detail: JobDetail, text: RedactedText) -> _AskedQuestio
 
 
 def _question_in_reply(
-    asked: ServerRequestSnapshot, text: RedactedText, *, is_over: bool
+    question: ServerRequestSnapshot, text: RedactedText, *, is_over: bool
 ) -> _AskedQuestion:
     """A question in a reply that required input, or of a task."""
     took_s = None
-    if asked.answered_at is None:
+    if question.answered_at is None:
         html = render("muted", "not answered" if is_over else "open")
     else:
-        html, took_s = _json(asked.answer, text), asked.answered_at - asked.at
-    return _AskedQuestion(asked.at, asked.number, asked.method, asked.params, html, took_s)
+        html, took_s = _json(question.answer, text), question.answered_at - question.at
+    return _AskedQuestion(
+        question.at, question.number, question.method, question.params, html, took_s
+    )
 
 
 def _json(value: Any, text: RedactedText) -> Html:
     return text.json(value, _QUESTION_SHOWN)
 
 
-def _question_row(asked: _AskedQuestion, started_at: float, text: RedactedText) -> Sequence[str]:
-    message = asked.params.get("message")
-    rest = {key: value for key, value in asked.params.items() if key not in _SHOWN_APART}
+def _question_row(question: _AskedQuestion, started_at: float, text: RedactedText) -> Sequence[str]:
+    message = question.params.get("message")
+    rest = {key: value for key, value in question.params.items() if key not in _SHOWN_APART}
     shown = text.line(message, _QUESTION_SHOWN) if isinstance(message, str) else Html("")
-    took = "" if asked.took_s is None else formatting.duration(max(asked.took_s, 0.0))
+    took = "" if question.took_s is None else formatting.duration(max(question.took_s, 0.0))
     return (
-        formatting.duration(max(asked.at - started_at, 0.0)),
-        text.line(asked.method),
+        formatting.duration(max(question.at - started_at, 0.0)),
+        text.line(question.method),
         joined((shown, _json(rest, text) if rest else "")),
-        asked.answer,
+        question.answer,
         took,
-        formatting.number(asked.number) if asked.number > 0 else "",
+        formatting.number(question.number) if question.number > 0 else "",
     )
 
 
@@ -273,10 +275,10 @@ def _member(name: str, member: Any) -> Any:
     return without_blobs(member)
 
 
-def stream_course(detail: JobDetail, text: RedactedText) -> Html:
+def stream_steps(detail: JobDetail, text: RedactedText) -> Html:
     """Each break and resumption of the stream, oldest first."""
     started_at = detail.snapshot.started_at
-    rows = [_stream_row(step, started_at, text) for step in detail.stream_course]
+    rows = [_stream_row(step, started_at, text) for step in detail.stream_steps]
     return table(("After", "Event"), rows, numbers=(0,)) if rows else Html("")
 
 
@@ -288,13 +290,13 @@ def _stream_row(step: StreamStep, started_at: float, text: RedactedText) -> tupl
 _TASK_TITLES: Final = ("Status", "Message", "After", "Source", "No.")
 
 
-def task_course(detail: JobDetail, text: RedactedText) -> Html:
+def task_steps(detail: JobDetail, text: RedactedText) -> Html:
     """The task and its status history; empty for a job that is not a task."""
     job, task = detail.snapshot, detail.snapshot.task
     if task is None:
         return Html("")
     known = facts(_facts(detail, task, text))
-    rows = [_task_row(step, job, text) for step in detail.task_course]
+    rows = [_task_row(step, job, text) for step in detail.task_steps]
     return joined((known, table(_TASK_TITLES, rows, numbers=(2, 4)) if rows else ""))
 
 
@@ -309,8 +311,8 @@ def _facts(detail: JobDetail, task: TaskSnapshot, text: RedactedText) -> Iterato
     if task.poll_ms is not None:
         yield "Poll interval", formatting.duration(min(task.poll_ms, 1e15) / 1000)
     yield "Polled", formatting.count(task.poll_count, "time")
-    if detail.rounds:
-        yield "Rounds of input", formatting.number(detail.rounds)
+    if detail.round_trips:
+        yield "Rounds of input", formatting.number(detail.round_trips)
     if not task.is_followed and not job.state.is_over:
         yield "Followed", "no, left on the server"
 
@@ -369,12 +371,12 @@ class _SummarisedRequest:
 
 def narrative(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> list[Html]:
     """Paragraphs: the request, its progress, its end, and what that means."""
-    paragraphs = (_asked, _course, _stream, _end, _aftermath, _marks)
+    paragraphs = (_questions, _history, _stream, _end, _aftermath, _marks)
     written = (joined(paragraph(detail, evidence, text), " ") for paragraph in paragraphs)
     return [html for html in written if html]
 
 
-def _asked(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]:
+def _questions(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]:
     job = detail.snapshot
     arguments = summary(detail, text)
     server = render("bold", text.line(job.server))
@@ -395,7 +397,7 @@ def _asked(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]
         yield f"The job was resumed: {formatting.count(job.attempt_count, 'attempt')} in total."
 
 
-def _course(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]:
+def _history(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]:
     job = detail.snapshot
     if job.last_tick_at is None:
         yield "The server reported no progress."

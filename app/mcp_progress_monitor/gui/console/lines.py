@@ -27,7 +27,7 @@ _NUMBER: Final = attrgetter("number")
 _LIFE: Final = (b'{"event":"opened"', b'{"event":"closed"')
 
 
-def is_of_life(frame: Frame) -> bool:
+def is_lifecycle(frame: Frame) -> bool:
     return frame.raw.startswith(_LIFE)
 
 

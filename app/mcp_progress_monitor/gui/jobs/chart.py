@@ -25,7 +25,7 @@ class ProgressChart(QWidget):
     """A line for the last value of each interval, a band between its lowest and highest.
 
     The total, if known, is a dashed line; the interval under the mouse is shown as text. Only
-    `show_course` changes the content.
+    `show_history` changes the content.
     """
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -41,7 +41,7 @@ class ProgressChart(QWidget):
         self.setAccessibleName("Progress over time")
         appearance.changed.connect(self.update)
 
-    def show_course(self, detail: JobDetail) -> None:
+    def show_history(self, detail: JobDetail) -> None:
         """Draw the progress of `detail`."""
         job = self._job = detail.snapshot
         self._points = drawable(detail.chart)
@@ -84,7 +84,7 @@ class ProgressChart(QWidget):
             return
         area = self._area()
         self._paint_grid(painter, area)
-        self._paint_course(painter, area)
+        self._paint_history(painter, area)
         self._paint_reading(painter, area)
 
     def _total(self) -> float | None:
@@ -156,7 +156,7 @@ class ProgressChart(QWidget):
             if left is not None
         ]
 
-    def _paint_course(self, painter: QPainter, area: QRectF) -> None:
+    def _paint_history(self, painter: QPainter, area: QRectF) -> None:
         if self._job is None:
             return
         tone = tone_of(self._job)

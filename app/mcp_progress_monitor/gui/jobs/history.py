@@ -135,13 +135,13 @@ class HistorySection(QWidget):
     def show_detail(self, detail: JobDetail) -> None:
         """Show the history of a job."""
         job = detail.snapshot
-        self.chart.show_course(detail)
+        self.chart.show_history(detail)
         self.phases.show_phases(detail.phases, job.started_at + job.elapsed_s)
         self.marks.show_marks(job.marks)
         self._marks.setVisible(bool(job.marks))
-        course = detail.stream_course
-        rows = [jobs.stream_row(step, job.started_at) for step in course]
-        self.stream.show_rows(rows, [step.number for step in course])
+        steps = detail.stream_steps
+        rows = [jobs.stream_row(step, job.started_at) for step in steps]
+        self.stream.show_rows(rows, [step.number for step in steps])
         self._stream.setVisible(bool(rows))
 
     @Slot(QModelIndex)

@@ -75,12 +75,12 @@ class JobPane(QWidget):
         self._request_of: JobId | None = None
         self.header = JobHeader(appearance, self)
         self.tabs = QTabWidget(self)  # before its pages: Tab goes from its bar to them
-        self.course = HistorySection(appearance, self)
+        self.history = HistorySection(appearance, self)
         self.ticks = TicksSection(appearance, self)
         self.request = JsonPage(appearance, "Request as a tree", self)
         self.result = ResultView(appearance, self)
         self.attempts = AttemptsSection(self)
-        self.asked = ServerRequestsSection(self)
+        self.server_requests = ServerRequestsSection(self)
         self.task = TaskSection(appearance, self)
         self._add_sections()
         self._second = QTimer(self)
@@ -100,7 +100,7 @@ class JobPane(QWidget):
         self.header.clocks.limits_requested.connect(self._on_limits_requested)
         self.attempts.automatic_clicked.connect(self._on_automatic)
         self.attempts.limit_changed.connect(self.automatic_limit_changed)
-        for section in (self.course, self.ticks, self.attempts, self.asked, self.task):
+        for section in (self.history, self.ticks, self.attempts, self.server_requests, self.task):
             section.frame_followed.connect(self.frame_followed)
         for view in (self.request, self.result):
             view.search_requested.connect(self.search_requested)
@@ -155,12 +155,12 @@ class JobPane(QWidget):
         tabs = self.tabs
         tabs.setDocumentMode(True)
         tabs.setAccessibleName("Sections of the job")
-        tabs.addTab(self.course, "&Progress")
+        tabs.addTab(self.history, "&Progress")
         tabs.addTab(self.ticks, "&Ticks")
         tabs.addTab(self.request, "Re&quest")
         tabs.addTab(self.result, "Resu&lt")
         tabs.addTab(self.attempts, "&Attempts")
-        tabs.addTab(self.asked, "Quest&ions")
+        tabs.addTab(self.server_requests, "Quest&ions")
         tabs.addTab(self.task, "Tas&k")
         if self.findings is not None:
             tabs.addTab(self.findings, _FINDINGS)
@@ -202,8 +202,8 @@ class JobPane(QWidget):
         section = self.tabs.currentWidget()
         if isinstance(section, HistorySection | TicksSection | AttemptsSection | TaskSection):
             section.show_detail(detail)
-        elif section is self.asked and self._source is not None:
-            self.asked.show_detail(detail, self._source.detail)
+        elif section is self.server_requests and self._source is not None:
+            self.server_requests.show_detail(detail, self._source.detail)
         elif section is self.result:
             self.result.show_result(detail.snapshot, detail.answer)
         elif section is self.request and self._request_of != self._job:

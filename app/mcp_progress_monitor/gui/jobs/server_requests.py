@@ -55,7 +55,7 @@ def _rows(
         found = detail_of(child)
         if found is not None:
             yield _of_child(found)
-    for shown in detail.asked:
+    for shown in detail.server_requests:
         yield _of_reply(shown, now, is_over=job.state.is_over)
 
 

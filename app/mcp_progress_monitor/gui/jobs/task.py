@@ -60,7 +60,7 @@ class TaskSection(QWidget):
     def show_detail(self, detail: JobDetail) -> None:
         """Show the task of a job; nothing for other jobs."""
         job, task = detail.snapshot, detail.snapshot.task
-        steps = () if task is None else detail.task_course
+        steps = () if task is None else detail.task_steps
         bar = self.table.verticalScrollBar()
         is_at_end = bar.value() >= bar.maximum()
         self.model.show_rows(

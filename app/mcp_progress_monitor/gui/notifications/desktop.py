@@ -100,9 +100,9 @@ class DesktopNotifier(QObject):
         icon = str(paths.resource("icons/app.svg"))
         name = QGuiApplication.applicationDisplayName()
         actions = [_CLICK, "Show"]
-        told = (name, 0, icon, notice.title, body, actions, hints, -1)
+        arguments = (name, 0, icon, notice.title, body, actions, hints, -1)
         take = partial(self._on_notified, notice, has_sound)
-        self._bus.call("notifications", "Notify", "susssasa{sv}i", told, take)
+        self._bus.call("notifications", "Notify", "susssasa{sv}i", arguments, take)
 
     def _on_notified(self, notice: Notice, has_sound: bool, answer: tuple[Any, ...] | None) -> None:
         if not answer:

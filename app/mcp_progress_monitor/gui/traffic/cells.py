@@ -92,10 +92,10 @@ def texts_of_cut(raw: bytes) -> EventTexts | None:
 def _connection_closed(fields: dict[str, Any]) -> str:
     code = fields.get("exit_code")
     reason = _text(fields, "reason")
-    is_told = type(code) is not int or str(code) in reason
+    is_shown = type(code) is not int or str(code) in reason
     unread = fields.get("unread")
     left = f"{size(unread)} unread" if type(unread) is int else ""
-    return _joined(reason, "" if is_told else f"exit code {code}", left, _text(fields, "outlook"))
+    return _joined(reason, "" if is_shown else f"exit code {code}", left, _text(fields, "outlook"))
 
 
 def _output_checked(fields: dict[str, Any]) -> str:

@@ -107,8 +107,8 @@ class Connector:
         try:
             if not session.is_over:
                 if session.current is not None:
-                    told, cause = cause or {"reason": reason}, None
-                    await session.current.record_event("restarting", **told)
+                    fields, cause = cause or {"reason": reason}, None
+                    await session.current.record_event("restarting", **fields)
                 session.close(reason)
                 await session.over()
             if not reconnecting.is_restarting or self._is_closing:

@@ -175,11 +175,11 @@ class FileWatcher:
         beside = tuple(dict.fromkeys(str(Path(file).parent) for file in alone))
         async with anyio.create_task_group() as tasks:
             if self.watched.folders:
-                look = _WatchThread(self.watched.folders, (), folders.counts, is_deep=True)
-                tasks.start_soon(_watch, look, publish, on_error)
+                thread = _WatchThread(self.watched.folders, (), folders.counts, is_deep=True)
+                tasks.start_soon(_watch, thread, publish, on_error)
             if beside:
-                look = _WatchThread(beside, tuple(alone), self.watched.counts, is_deep=False)
-                tasks.start_soon(_watch, look, publish, on_error)
+                thread = _WatchThread(beside, tuple(alone), self.watched.counts, is_deep=False)
+                tasks.start_soon(_watch, thread, publish, on_error)
             await _until_there(self.watched.missing)
             tasks.cancel_scope.cancel()
 
@@ -302,7 +302,7 @@ def _sign(path: str, *, is_folder: bool) -> object:
 
 
 async def _watch(
-    look: _WatchThread, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
+    thread: _WatchThread, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
 ) -> None:
     async def changed(paths: tuple[str, ...]) -> None:
         await publish(paths)
@@ -315,11 +315,11 @@ async def _watch(
     limiter.total_tokens += 1  # it occupies a thread permanently
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_set_when_cancelled, look.stop)
+            tasks.start_soon(_set_when_cancelled, thread.stop)
             try:
-                await anyio.to_thread.run_sync(look.run, hand_over)
+                await anyio.to_thread.run_sync(thread.run, hand_over)
             except (OSError, RuntimeError) as error:
-                on_error(_cannot_watch(look.folders, error))
+                on_error(_cannot_watch(thread.folders, error))
             tasks.cancel_scope.cancel()
     finally:
         limiter.total_tokens -= 1

@@ -219,9 +219,9 @@ class SessionManager:
         """A server's reconnect policy; `UserError` when there is no such server."""
         return self._entry(name).reconnecting
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         for session in self.sessions():
-            session.look(now)
+            session.poll(now)
 
     def remove(self, name: str) -> None:
         """Remove a server; `UserError` while it is connected."""
@@ -316,10 +316,10 @@ class SessionManager:
     def _changed(self, entry: _ManagedServer) -> None:
         session = entry.session
         if session is not None and session.definition.era == "auto":
-            verdict = session.verdict
-            if verdict is not None and verdict != entry.learnt:
-                entry.learnt = verdict
-                self._eras.learn(session.definition, verdict)
+            proven = session.proven_era
+            if proven is not None and proven != entry.learnt:
+                entry.learnt = proven
+                self._eras.learn(session.definition, proven)
             elif session.has_misremembered:
                 self._eras.forget(session.definition)
         self._on_change(entry.newest.name)

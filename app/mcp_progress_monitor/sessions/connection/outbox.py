@@ -91,7 +91,7 @@ class PendingRequest:
         "reason",
         "reply",
         "request",
-        "rounds",
+        "round_trips",
     )
 
     def __init__(
@@ -106,7 +106,7 @@ class PendingRequest:
         self.reply: RequestAnswered | None = None
         self.raw = b""
         self.is_asking = False
-        self.rounds = 0
+        self.round_trips = 0
         self.reason = ""
         self.loss: Loss | None = None
         self._over = anyio.Event()

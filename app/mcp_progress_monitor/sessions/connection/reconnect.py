@@ -78,11 +78,11 @@ class ReconnectPolicy:
         if self._is_decided or self.is_restarting:
             return
         self._is_decided = True
-        is_mend = self.retry is not None
+        is_retry = self.retry is not None
         self.retry = None
         if self._connected_at is not None and now - self._connected_at >= policy.calm_s:
             self._made = 0
-        if (self._connected_at is not None or is_mend) and self.is_on and policy.is_on:
+        if (self._connected_at is not None or is_retry) and self.is_on and policy.is_on:
             self._decide(policy, now)
         self._publish()
 

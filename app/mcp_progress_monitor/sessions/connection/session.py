@@ -101,7 +101,7 @@ class Keepalive:
         self._sign_at: float | None = None
         self._is_asking = False
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Ping if it is due; called about once a second."""
         if self._is_asking or not self._connection.is_open:
             return
@@ -241,7 +241,7 @@ class Session:
         return self._lists
 
     @property
-    def verdict(self) -> ProvenEra | None:
+    def proven_era(self) -> ProvenEra | None:
         """How the server was opened, to be remembered; None before that."""
         if self.agreement is None or self._negotiation is None or self.opening is None:
             return None
@@ -300,7 +300,7 @@ class Session:
         """Those of the server that were read."""
         return () if self._lists is None else self._lists.tools
 
-    def look(self, now: float) -> None:
+    def poll(self, now: float) -> None:
         """Advance the clocks: a starting server may get more time, a silent one is pinged."""
         if self._state is ServerState.CONNECTING and self._limit is not None:
             stderr_at = None if self.current is None else self.current.stderr_at
@@ -308,7 +308,7 @@ class Session:
                 self._limit.note_stderr(now - stderr_at)
             self._on_change()
         if self.keepalive is not None and self._state is ServerState.CONNECTED:
-            self.keepalive.look(now)
+            self.keepalive.poll(now)
 
     def note_sign_in(self, *, is_open: bool) -> None:
         """A sign-in began or ended: the connection timeout is held meanwhile."""

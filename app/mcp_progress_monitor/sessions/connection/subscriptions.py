@@ -118,9 +118,9 @@ class Subscriptions:
             self._subscribed[uri] = None
         else:
             self._subscribed.pop(uri, None)
-        self.look()
+        self.update()
 
-    def look(self) -> None:
+    def update(self) -> None:
         self._wake.set()
         self._on_change()
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-MOST_ROUNDS: Final = 10
+MOST_ROUND_TRIPS: Final = 10
 URL_NEEDED: Final = -32042
 """The error code of 2025-11-25 for a call that requires visiting URLs first."""
 _MOST_PAGES: Final = 10
@@ -96,7 +96,7 @@ class MultiRoundTrips:
         if self._incoming.era is not Era.PER_REQUEST:
             return False
         exchange.is_asking = True
-        exchange.rounds += 1
+        exchange.round_trips += 1
         self._put(_RoundWork(exchange, reply.number, raw))
         return True
 
@@ -155,16 +155,16 @@ class MultiRoundTrips:
 
     async def _ask_and_retry(self, work: _RoundWork) -> None:
         exchange = work.exchange
-        if exchange.rounds > MOST_ROUNDS:
-            text = f"The server required input {exchange.rounds} times"
-            raise InputRequiredError(f"{text}: the call was stopped after {MOST_ROUNDS} rounds")
+        if exchange.round_trips > MOST_ROUND_TRIPS:
+            text = f"The server required input {exchange.round_trips} times"
+            raise InputRequiredError(f"{text}: stopped after {MOST_ROUND_TRIPS} round trips")
         required = await anyio.to_thread.run_sync(read_required, work.raw)
         params = _first_params(exchange, self._connection.outbox.peer.stamps)
         if required.requests:
             job = self._incoming.job_of(exchange.request)
             params["inputResponses"] = await self.ask_all(required.requests, work.reply, job)
         else:
-            await anyio.sleep(_PAUSES_S[min(exchange.rounds, len(_PAUSES_S)) - 1])
+            await anyio.sleep(_PAUSES_S[min(exchange.round_trips, len(_PAUSES_S)) - 1])
         verbatim = {} if required.state is None else {"requestState": required.state}
         try:
             self._connection.outbox.ask_again(exchange, params, verbatim)

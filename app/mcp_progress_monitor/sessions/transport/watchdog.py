@@ -204,19 +204,19 @@ class Watchdog:
         roots = {pid for pid, started in self._known.items() if _is_same(running.get(pid), started)}
         roots |= set(heads.values())
         roots |= {pid for pid, entry in running.items() if entry.group in groups}
-        family = descendants(roots, running)
+        tree = descendants(roots, running)
         marked = self._marked(running)
         if self._spared is None:
             self._spared = {
                 pid: running[pid].started
                 for pid, mark in marked.items()
-                if mark in heads and pid not in family
+                if mark in heads and pid not in tree
             }
         spared = descendants(
             (pid for pid, started in self._spared.items() if _is_same(running.get(pid), started)),
             running,
         )
-        members = (family | marked.keys()) - spared
+        members = (tree | marked.keys()) - spared
         self._known = {pid: running[pid].started for pid in members}
         return sorted(members)
 

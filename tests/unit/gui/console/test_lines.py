@@ -11,7 +11,7 @@ from mcp_progress_monitor.gui.console.lines import (
     KEPT_BYTES,
     LINES,
     StderrLines,
-    is_of_life,
+    is_lifecycle,
     life_line,
 )
 from mcp_progress_monitor.protocol.frames import Channel, Frame
@@ -82,9 +82,9 @@ def test_beginnings_and_ends_of_processes_are_lines_and_those_of_others_are_none
 
 def test_events_are_known_as_the_framer_writes_them() -> None:
     framer = Framer("a#1", FrameNumbers())
-    assert is_of_life(framer.event("opened", 0.0, 0.0, command="run"))
-    assert is_of_life(framer.event("closed", 0.0, 0.0, reason="", exit_code=0))
-    assert not is_of_life(framer.event("timed_out", 0.0, 0.0, request=1))
+    assert is_lifecycle(framer.event("opened", 0.0, 0.0, command="run"))
+    assert is_lifecycle(framer.event("closed", 0.0, 0.0, reason="", exit_code=0))
+    assert not is_lifecycle(framer.event("timed_out", 0.0, 0.0, request=1))
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,11 @@ def test_questions_in_replies_are_reported_with_the_answers_of_the_next_round() 
         12, "k", "elicitation/create", params, 110.0, 0.0, {"action": "decline"}, 113.0
     )
     second = ServerRequestSnapshot(14, "k", "elicitation/create", params, 120.0, 0.0)
-    going = detail(job(id=7, elapsed_s=52.0), asked=(first, second))
+    going = detail(job(id=7, elapsed_s=52.0), server_requests=(first, second))
     rows = server_request_rows(going, FakeJobs().detail)
     assert words([row.texts for row in rows]) == [
         ("Who?", "declined", "3.0 s"),
         ("Who?", "open", "32 s"),
     ]
-    over = detail(job(id=7, state=JobState.LOST), asked=(second,))
+    over = detail(job(id=7, state=JobState.LOST), server_requests=(second,))
     assert server_request_rows(over, FakeJobs().detail)[0].texts[2] == "not answered"

@@ -65,7 +65,7 @@ class Asked:
         """Let time pass, and the pulse look, and what comes of that come."""
         await anyio.wait_all_tasks_blocked()
         self.now += after_s
-        self.keepalive.look(self.now)
+        self.keepalive.poll(self.now)
         await anyio.wait_all_tasks_blocked()
 
     def call(self) -> PendingRequest:

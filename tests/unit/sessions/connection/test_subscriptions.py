@@ -46,7 +46,7 @@ class Reader:
 
     def set_level(self, level: Any) -> None:
         self.settings = ServerSettings(log_level=level)
-        self.notifications.look()
+        self.notifications.update()
 
     async def has_error(self) -> str:
         with anyio.fail_after(5):

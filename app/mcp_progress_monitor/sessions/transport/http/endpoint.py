@@ -200,7 +200,7 @@ class HttpEndpoint:
 
         If that never opens, the request gets `loss`.
         """
-        due = {each: told for each, told in self.elsewhere.items() if self.line.is_due(each)}
+        due = {each: lost for each, lost in self.elsewhere.items() if self.line.is_due(each)}
         self.elsewhere = {**due, request: loss}
 
     def lose(self, request: int, loss: Loss) -> None:

@@ -89,7 +89,7 @@ class SignInStorage:
         self._registered = registered
         self._record = StoredSignIn(server=server)
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Load the saved sign-in, if its token differs from ours.
 
         Other connections and programs refresh it as well, which may invalidate ours.
@@ -436,7 +436,7 @@ class SignInAuth(httpx2.Auth):
             if self._failure is not None and self._failure is not known:
                 raise UserError(self._failure)
             try:
-                await self._storage.look()
+                await self._storage.poll()
                 self._is_loaded = True
                 async with contextlib.aclosing(self._steps(attempt)) as steps:
                     outgoing = await anext(steps, None)

@@ -233,26 +233,26 @@ class EventStream:
         if run is None:
             yield from self._framed(self._parsed(data), stamp)
             return
-        told = self._inbound.teller.report_run(self._exchange, run)
-        yield from self._messages(told, run.datas, stamp)
+        reports = self._inbound.teller.report_run(self._exchange, run)
+        yield from self._messages(reports, run.datas, stamp)
 
     def _framed(self, events: list[SseEvent], stamp: _Stamp) -> Iterator[Sequence[Frame]]:
         if not events:
             yield []  # other tasks run nevertheless
         for group in _groups(events):
-            told = self._inbound.teller.report_events(self._exchange, group)
+            reports = self._inbound.teller.report_events(self._exchange, group)
             raws = [event.data or b"" for event in group if event.is_message]
             for event in group:
                 self._note(event)
-            yield from self._messages(told, raws, stamp)
+            yield from self._messages(reports, raws, stamp)
 
     def _messages(
-        self, told: list[JsonObject], raws: Sequence[bytes], stamp: _Stamp
+        self, reports: list[JsonObject], raws: Sequence[bytes], stamp: _Stamp
     ) -> Iterator[Sequence[Frame]]:
         inbound = self._inbound
-        if told:
+        if reports:
             name, number = "http_events", self._exchange
-            yield [inbound.event(name, stamp, exchange=number, events=told)]
+            yield [inbound.event(name, stamp, exchange=number, events=reports)]
         self.count += len(raws)
         self._last = raws[-1] if raws else self._last
         yield from inbound.received(raws, *stamp)

@@ -228,18 +228,18 @@ class Resumption:
         return _NO_MORE if is_late or self._attempt >= _MOST_ATTEMPTS else ""
 
     def _delay_s(self) -> float:
-        told_ms = self._ending.retry_ms
+        retry_ms = self._ending.retry_ms
         delay_s = _delay_s(self._attempt)
-        if told_ms is None:
+        if retry_ms is None:
             return delay_s
         # The server's retry interval counts, but a server that is unreachable or not ready is not
         # asked forever.
-        told_s = min(told_ms / 1000, _LONGEST_RETRY_S)
+        retry_s = min(retry_ms / 1000, _LONGEST_RETRY_S)
         if self._unheard_since is not None or self._is_refused:
-            return max(told_s, delay_s)
+            return max(retry_s, delay_s)
         # A server may have nothing for hours: it is asked less often, but never given up.
         steps = min(-(-self._in_vain // _IN_VAIN_STEP), _IN_VAIN_STEP)
-        return max(told_s, _SHORTEST_IN_VAIN_S * steps)
+        return max(retry_s, _SHORTEST_IN_VAIN_S * steps)
 
     def _log(self, event: str, **fields: object) -> None:
         self._site.inbound.record_event(
@@ -371,8 +371,8 @@ class Listening:
 
     def _delay_s(self) -> float:
         delay_s = _delay_s(self._attempt)
-        told_s = 0.0 if self._retry_ms is None else self._retry_ms / 1000
-        return max(min(told_s, _LONGEST_RETRY_S), delay_s)
+        retry_s = 0.0 if self._retry_ms is None else self._retry_ms / 1000
+        return max(min(retry_s, _LONGEST_RETRY_S), delay_s)
 
     async def _once(self) -> bool:
         """Open it once, to its end; whether to try again."""
@@ -474,17 +474,17 @@ class LegacySseStream:
         """Set the endpoint; the first one counts."""
         if event.name != "endpoint" or not event.is_complete or self._endpoint.is_set():
             return
-        told = (event.data or b"").decode(errors="replace").strip()
+        named = (event.data or b"").decode(errors="replace").strip()
         here = httpx2.URL(self._site.definition.url)
         try:
-            there = here.join(told)
+            there = here.join(named)
         except httpx2.InvalidURL:
             there = None
         if there is None:
-            self._fail(_no_place(told, shown_url(str(here))))
+            self._fail(_no_place(named, shown_url(str(here))))
             return
         if not is_same_origin(here, there):
-            self._fail(_elsewhere(told, shown_url(str(here))))
+            self._fail(_elsewhere(named, shown_url(str(here))))
             return
         self._site.url = str(there.copy_with(userinfo=here.userinfo))
         self.is_found = True
@@ -507,14 +507,14 @@ def _ended(reason: str, where: str) -> ErrorDetails:
     return ErrorDetails(what, where, "Reconnect. This transport cannot resume a stream.")
 
 
-def _no_place(told: str, where: str) -> ErrorDetails:
-    to = formatting.one_line(shown_url(told), _SHOWN)
+def _no_place(named: str, where: str) -> ErrorDetails:
+    to = formatting.one_line(shown_url(named), _SHOWN)
     what = f"The server asks for messages at {to}, which is not a valid URL"
     return ErrorDetails(what, where, "The server has a bug: check its log.")
 
 
-def _elsewhere(told: str, where: str) -> ErrorDetails:
-    to = formatting.one_line(shown_url(told), _SHOWN)
+def _elsewhere(named: str, where: str) -> ErrorDetails:
+    to = formatting.one_line(shown_url(named), _SHOWN)
     what = f"The server asks for messages at {to}, which is another origin"
     hint = "This could be an attack and was refused. Connect to that URL directly if you trust it."
     return ErrorDetails(what, where, hint)
