@@ -125,6 +125,24 @@ def test_sorted_by_name_new_jobs_move_nothing(
     qtbot.waitUntil(lambda: _is_seen(pane, 20))
 
 
+def test_sorted_by_name_new_jobs_are_counted_until_they_were_in_sight(
+    pane: JobList, jobs: JobsModel, source: FakeJobs, qtbot: QtBot
+) -> None:
+    pane.table.sortByColumn(Column.JOB, Qt.SortOrder.AscendingOrder)
+    _add(jobs, source, *range(4, 64))
+    qtbot.waitUntil(lambda: pane.follower.newest.isVisible())
+    newest, bar = pane.follower.newest, pane.table.verticalScrollBar()
+    seen = set(range(63 - int(newest.text().split()[0])))
+
+    def is_counted() -> bool:
+        seen.update(pane.table.rows_in_sight())
+        return newest.text() == f"{63 - len(seen)} new jobs out of view"
+
+    for value in (0, bar.maximum() // 2, bar.maximum(), 0):
+        bar.setValue(value)
+        qtbot.waitUntil(is_counted)
+
+
 def test_a_job_that_needs_the_user_out_of_sight_is_one_click_away(
     pane: JobList, jobs: JobsModel, source: FakeJobs, qtbot: QtBot
 ) -> None:

@@ -81,6 +81,7 @@ class JobFollower(QWidget):
         self._waiting: list[JobId] = []
         self.needing: list[JobId] = []  # the jobs that need the user, in view or not
         self._needing_is_stale = True
+        self._rows_are_stale = True
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
         self.needs_you = self._button("Go to the next job that needs you")
@@ -120,19 +121,21 @@ class JobFollower(QWidget):
 
     @Slot()
     def _look_soon(self) -> None:
+        """Look again at all jobs, not only at those that come into sight."""
+        self._rows_are_stale = True
         self._turn.start(0)
 
     @Slot()
     def _on_jobs_changed(self) -> None:
         self._needing_is_stale = True
-        self._turn.start(0)
+        self._look_soon()
 
     @Slot(QModelIndex, int, int)
     def _on_jobs_added(self, _parent: QModelIndex, first: int, last: int) -> None:
         added = (self._jobs.job_at(row) for row in range(first, last + 1))
         self._new.update(job for job in added if job is not None)
         self._needing_is_stale = True
-        self._turn.start(0)
+        self._look_soon()
 
     @Slot()
     def _on_reset(self) -> None:
@@ -140,7 +143,7 @@ class JobFollower(QWidget):
         self._new.clear()
         self._is_following = False
         self._needing_is_stale = True
-        self._turn.start(0)
+        self._look_soon()
 
     @Slot(int)
     def _on_scrolled(self, value: int) -> None:
@@ -162,11 +165,19 @@ class JobFollower(QWidget):
             scroll_to_end(self._table)
             self._is_moving = False
         sight = self._table.rows_in_sight()
-        # Jobs above were passed while scrolling to a newer one.
-        least = sight.stop if self._jobs.is_in_order_of_start else 0
-        self._new = {job for job in self._new if self._is_out_of_sight(job, sight, least)}
+        self._forget_seen(sight)
         self._waiting = [job for job in self.needing if self._is_out_of_sight(job, sight)]
         self._show()
+
+    def _forget_seen(self, sight: range) -> None:
+        """Forget the new jobs in sight, and those above: a scroll to a newer one passed them."""
+        if self._jobs.is_in_order_of_start or self._rows_are_stale:
+            least = sight.stop if self._jobs.is_in_order_of_start else 0
+            self._new = {job for job in self._new if self._is_out_of_sight(job, sight, least)}
+            self._rows_are_stale = False
+        else:
+            # Not all of them for each step of scrolling: of a thousand, that took 0.5 ms.
+            self._new.difference_update(map(self._shown.shown_at, sight))
 
     def _find_needing(self) -> None:
         """Go through all jobs, but not for each step of scrolling."""
