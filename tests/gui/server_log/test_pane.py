@@ -85,6 +85,34 @@ def test_the_newest_stays_in_sight_until_the_user_looks_back(
     assert bar.value() == 3
 
 
+def test_a_hidden_pane_does_nothing_and_shows_the_newest_once_it_is_shown(
+    pane: ServerLogPane, model: ServerLogModel, qtbot: QtBot
+) -> None:
+    bar = pane.table.verticalScrollBar()
+    model.add([message(number, "info") for number in range(100)])
+    pane.hide()
+    model.add([message(number, "info") for number in range(100, 200)])
+    assert pane.state.text() == "100 messages"
+    with qtbot.waitExposed(pane):
+        pane.show()
+    assert pane.state.text() == "200 messages"
+    assert bar.value() == bar.maximum() > 0
+
+
+def test_a_hidden_pane_keeps_the_place_that_the_user_looks_at(
+    pane: ServerLogPane, model: ServerLogModel, qtbot: QtBot
+) -> None:
+    bar = pane.table.verticalScrollBar()
+    model.add([message(number, "info") for number in range(100)])
+    bar.setValue(3)
+    model.add([message(100, "info")])
+    pane.hide()
+    model.add([message(101, "info")])
+    with qtbot.waitExposed(pane):
+        pane.show()
+    assert bar.value() == 3
+
+
 def test_enter_shows_the_message_in_traffic(pane: ServerLogPane, model: ServerLogModel) -> None:
     model.add([message(41, "info")])
     followed: list[object] = []

@@ -100,9 +100,6 @@ class ServerLogModel(TitledTable):
         self._rows = []
         self.endResetModel()
 
-    def rank(self, row: int) -> int:
-        return _rank(self._rows[row].params.get("level"))
-
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Bounded plain text, the rank of the level, or the frame's number."""
         if not index.isValid():
@@ -120,21 +117,15 @@ class ServerLogModel(TitledTable):
 
 
 class ServerLogFilter(QSortFilterProxyModel):
-    """Shows the messages of a minimum level."""
+    """Shows the messages of a minimum level: Qt asks for the rank of each only if there is one."""
 
     def __init__(self, messages: ServerLogModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._messages = messages
-        self._least = 0
+        self.setFilterRole(RANK)
         self.setSourceModel(messages)
 
     def set_least(self, rank: int) -> None:
-        self.beginFilterChange()
-        self._least = rank
-        self.endFilterChange(self.Direction.Rows)
-
-    def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
-        return self._messages.rank(source_row) >= self._least
+        self.setFilterRegularExpression(f"[{rank}-9]" if rank else "")
 
 
 class _MessageTexts:

@@ -24,6 +24,7 @@ from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
+    from PySide6.QtGui import QShowEvent
 
 _TIME, _SERVER, _LEVEL, _LOGGER = range(4)
 _DIGITS: Final = {_TIME: 16, _SERVER: 20, _LEVEL: 12, _LOGGER: 18}
@@ -40,7 +41,7 @@ def level_tone(rank: int) -> Tone:
 
 
 class ServerLogPane(QWidget):
-    """The newest messages of all servers; follows the end while it is visible."""
+    """The newest messages of all servers; follows the end. While hidden, it does nothing."""
 
     frame_followed = Signal(object)  # the number of the frame with a message
 
@@ -73,7 +74,6 @@ class ServerLogPane(QWidget):
         for signal in (self.shown.rowsInserted, self.shown.rowsRemoved, self.shown.modelReset):
             signal.connect(self._on_rows_changed)
         appearance.changed.connect(self.table.viewport().update)
-        self._on_rows_changed()
 
     def _lay_out(self) -> None:
         header = self.table.horizontalHeader()
@@ -95,13 +95,21 @@ class ServerLogPane(QWidget):
         self.table.scrollToBottom()
         self._on_rows_changed()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Show what came meanwhile."""
+        super().showEvent(event)
+        self._on_rows_changed()
+
     @Slot()
     def _on_rows_coming(self) -> None:
-        bar = self.table.verticalScrollBar()
-        self._is_at_end = bar.value() >= bar.maximum()
+        if self.isVisible():
+            bar = self.table.verticalScrollBar()
+            self._is_at_end = bar.value() >= bar.maximum()
 
     @Slot()
     def _on_rows_changed(self) -> None:
+        if not self.isVisible():
+            return
         if self._is_at_end:
             scroll_to_end(self.table)
         shown, known = self.shown.rowCount(), self._messages.rowCount()
