@@ -9,10 +9,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.checking import results
+from mcp_progress_monitor.checking.connection import Evidence
 from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.gui.findings.pane import FindingsPane
 from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.golden_sessions import FOLDER
 from tests.gui.findings.test_model import BLANK, FLOOD, result
@@ -76,6 +78,20 @@ def test_the_gravest_is_chosen_and_explained(busy: FindingsPane) -> None:
         "TypeScript",
     ):
         assert part in words
+
+
+def test_a_hidden_pane_explains_what_is_seen_again_once_it_is_shown(
+    busy: FindingsPane, qtbot: QtBot
+) -> None:
+    first = busy.model.result(1)
+    before = busy.details.toPlainText()
+    busy.hide()
+    first.add(Evidence(first.finding, 9, None, Side.SERVER))
+    busy.model.watch.changed.emit([first])
+    assert busy.details.toPlainText() == before
+    with qtbot.waitExposed(busy):
+        busy.show()
+    assert busy.details.toPlainText() != before
 
 
 def test_enter_and_double_click_ask_for_the_first_message(busy: FindingsPane, qtbot: QtBot) -> None:

@@ -242,7 +242,7 @@ class FindingsPane(QWidget):
         self.rules_table.selectionModel().currentChanged.connect(self._show_details)
         self.model.badges_changed.connect(self._on_findings_changed)
         self.model.watch.rested.connect(self._on_findings_changed)
-        self.model.seen_again.connect(self._show_details)
+        self.model.seen_again.connect(self._on_seen_again)
         self.model.ignored_changed.connect(self._on_ignored_changed)
         self.model.modelReset.connect(self._on_findings_changed)
         self._appearance.changed.connect(self._recolour)
@@ -375,6 +375,11 @@ class FindingsPane(QWidget):
     def _on_titles_changed(self) -> None:
         self._show_details()
         self._on_ignored_changed()
+
+    @Slot()
+    def _on_seen_again(self) -> None:
+        if self.isVisible():
+            self._show_details()
 
     @Slot()
     def _show_details(self) -> None:
