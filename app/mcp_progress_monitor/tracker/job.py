@@ -238,11 +238,11 @@ class Job:
     def fall(self, tick: PlainTick) -> Finding:
         """Handle a tick that is plain but for a number that has not increased."""
         number, (_, at, _), _, _, progress, total, message = tick
-        course = self.course
-        if course is None:
-            course = self.course = ProgressHistory(at)
+        history = self.history
+        if history is None:
+            history = self.history = ProgressHistory(at)
         elif self.last is not None:
-            course.chart.add(at_of(self.last), as_float(self.progress))
+            history.chart.add(at_of(self.last), as_float(self.progress))
         finding = _new(Finding, (rules.NOT_INCREASING, (progress, self.progress)))
         self.marks.add(finding, number)
         self.tick_count += 1
@@ -251,11 +251,11 @@ class Job:
         self.progress, self.last = progress, tick
         if total is not None:  # the same, but it may be 1.0 instead of 1
             self.total = self.known_total = self.limit = total
-        course.gaps.add(at)
-        course.chart.add(at, as_float(progress))
+        history.gaps.add(at)
+        history.chart.add(at, as_float(progress))
         if message is not None:
             self.message = message
-        self.look(at)
+        self.turn_phase(at)
         self._wake()
         return finding
 

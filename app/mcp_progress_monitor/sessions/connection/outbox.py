@@ -156,6 +156,8 @@ METHOD_NOT_FOUND: Final = -32601
 _MOST_QUEUED: Final = 1000
 """Most queued messages before we stop reading the requests that cause more."""
 _BYTES_AT_ONCE: Final = 2**16
+_LATELY_S: Final = 0.02
+"""A tick this soon after one that restarted an idle timeout does not restart it again."""
 _RUBBISH_KEPT: Final = 5
 _RUBBISH_BYTES: Final = 200
 
@@ -237,6 +239,9 @@ class Outbox:
         """The clocks of calls that wait for a task, by task id; messages about the task touch them.
         """
         self._exchanges: dict[int, PendingRequest] = {}
+        self._lately: set[int] = set()
+        """The requests whose ticks have restarted their idle timeout since `_lately_since`."""
+        self._lately_since = -math.inf
         self._unsent: set[PendingRequest] = set()
         self._between: dict[int, PendingRequest] = {}
         """Exchanges between a reply that requires input and the next request, by the first."""
@@ -453,7 +458,7 @@ class Outbox:
     def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
         """Act on `facts`, read from `frames`."""
         if type(facts) is FactRun:
-            self._touch_all(set(facts.requests), facts.at)
+            self._touch_all(facts.requests, facts.at)
         # Progress arrives by the hundred thousand: one pass, and only the last of each counts.
         progress, others = ProgressReceived, others_of(facts)
         touched = {fact[6]: fact[2] for fact in others if type(fact) is progress}
@@ -501,9 +506,15 @@ class Outbox:
         if exchange is not None:
             exchange.clock.touch(at)
 
-    def _touch_all(self, requests: set[int], at: float) -> None:
+    def _touch_all(self, requests: Sequence[int], at: float) -> None:
+        """Restart idle timeouts, each at most once in `_LATELY_S`: a flood has many tokens."""
+        if not 0 <= at - self._lately_since < _LATELY_S:
+            self._lately_since = at
+            self._lately.clear()
+        new = set(requests) - self._lately
+        self._lately |= new
         exchange_of = self._exchanges.get
-        for request in requests:
+        for request in new:
             exchange = exchange_of(request)
             if exchange is not None:
                 exchange.clock.touch(at)
