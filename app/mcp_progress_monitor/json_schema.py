@@ -394,7 +394,7 @@ class _Check:
         self._depth = 0
 
     def enter(self) -> None:
-        """Go one keyword deeper; followed by `leave`."""
+        """Enter a keyword; paired with `leave`."""
         self.watch.tick()
         self._depth += 1
         if self._depth > _DEEPEST:

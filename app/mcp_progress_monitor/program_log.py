@@ -1,4 +1,4 @@
-"""The program's log: a private file without secrets, continued in another one when it is full."""
+"""The program's log: a private file without secrets, rotated when it is full."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class CallFailed(Exception):  # noqa: N818  # reads as what happened
 
 
 class CheckedRecording:
-    """A recording, judged anew whenever it is asked for findings: it may still grow."""
+    """A recording, checked again for each request of its findings, since it may still grow."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -158,7 +158,7 @@ class CheckedSession(CheckedRecording):
         return outcome.state is JobState.CANCELLED
 
     def close(self) -> None:
-        """Disconnect the server and wait for its end; more findings may come of that."""
+        """Disconnect the server and wait until it exits, which may add findings."""
         if self._is_open:
             self._is_open = False
             self._portal.call(self._engine.servers.disconnect, self._server)

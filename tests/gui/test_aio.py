@@ -30,7 +30,7 @@ async def _fail(error: Exception) -> None:
     raise error
 
 
-async def test_an_error_in_a_task_is_reported_in_words_and_the_others_go_on() -> None:
+async def test_an_error_in_a_task_is_reported_with_a_message_and_the_others_go_on() -> None:
     told, done = _Told(), anyio.Event()
 
     async def goes_on() -> None:

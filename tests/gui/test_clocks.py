@@ -81,7 +81,9 @@ async def test_a_call_that_is_about_to_run_out_is_extended_in_time_by_a_press(
         await until(lambda: not clocks.isVisible())
 
 
-async def test_a_press_too_late_is_reported_in_words(qapp: QApplication, data_dir: Path) -> None:
+async def test_a_press_too_late_is_reported_with_a_message(
+    qapp: QApplication, data_dir: Path
+) -> None:
     async with running(qapp, data_dir) as program:
         await silent_call(program, idle_s=30)
         program.jobs.extend(99, Limits(60, 0))

@@ -24,7 +24,7 @@ class Heard:
         self.wishes.append((name, secrets))
 
 
-def test_what_is_lost_is_said_and_only_the_yes_removes(qtbot: QtBot) -> None:
+def test_what_is_lost_is_reported_and_only_the_yes_removes(qtbot: QtBot) -> None:
     question = RemoveQuestion("<b>db</b>", [job(id=1, name="<b>export"), job(id=2)], is_saved=True)
     qtbot.addWidget(question)
     assert question.textFormat() is Qt.TextFormat.PlainText

@@ -131,7 +131,7 @@ async def bench(qapp: QApplication) -> AsyncIterator[Bench]:
     made.window.deleteLater()
 
 
-async def test_the_report_of_a_job_is_saved_and_it_is_said_where(
+async def test_the_report_of_a_job_is_saved_and_it_is_reported_where(
     bench: Bench, tmp_path: Path
 ) -> None:
     bench.window.job_list.report_requested.emit(1)
@@ -195,7 +195,9 @@ async def test_a_session_is_saved_as_a_report_by_default(bench: Bench, tmp_path:
     assert "night.mcprec" in (tmp_path / "s.html").read_text(encoding="utf-8")
 
 
-async def test_where_it_cannot_be_written_is_said_in_words(bench: Bench, tmp_path: Path) -> None:
+async def test_where_it_cannot_be_written_is_reported_with_a_message(
+    bench: Bench, tmp_path: Path
+) -> None:
     bench.exports.export(ExportOptions(ExportFormat.CSV), tmp_path / "missing" / "t.csv")
     await bench.ended()
 
@@ -224,13 +226,13 @@ async def test_a_call_is_copied_as_a_program(bench: Bench) -> None:
     assert "Copied" in bench.said()
 
 
-async def test_what_cannot_be_copied_is_said_in_words(bench: Bench) -> None:
+async def test_what_cannot_be_copied_is_reported_with_a_message(bench: Bench) -> None:
     bench.window.traffic_pane.snippet_requested.emit(99)
 
     assert bench.told.errors[0].where == "message 99"
 
 
-async def test_har_of_a_session_without_http_is_refused_in_words(
+async def test_har_of_a_session_without_http_is_refused_with_a_message(
     bench: Bench, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.har"

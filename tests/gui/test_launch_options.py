@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_file_of_the_folder_that_was_reported_is_no_news(tmp_path: Path) -> None:
+def test_an_error_below_a_reported_data_folder_is_known(tmp_path: Path) -> None:
     folder = ErrorDetails("The data folder cannot be written", str(tmp_path))
     options = WindowOptions(data_dir=tmp_path, error=folder)
     assert options.is_known(ErrorDetails("Not recorded", str(tmp_path / "recordings" / "a")))

@@ -141,7 +141,7 @@ def test_the_middle_button_closes_a_pane_by_its_tab(window: MainWindow) -> None:
     assert window.docks["stderr"].isVisible()
 
 
-def test_the_menu_of_a_tab_closes_its_pane_and_shows_others(window: MainWindow) -> None:
+def test_a_tabs_context_menu_closes_its_pane_and_opens_others(window: MainWindow) -> None:
     window.open_dock("findings")
     bar, place = _tab(window, "Findings")
     asked = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, bar.mapToGlobal(place))
@@ -491,7 +491,7 @@ def test_resuming_has_its_key_in_the_whole_window(
     assert told.args == [(2, 3)]
 
 
-def test_the_tool_bar_resumes_and_its_menu_chooses_to_go_on_by_itself(
+def test_the_tool_bar_resumes_and_its_menu_chooses_to_resume_automatically(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     window.job_list.select(2)

@@ -174,7 +174,7 @@ async def test_forgetting_deletes_row_and_token(
         assert await store.chains() == []
 
 
-async def test_removing_finished_jobs_keeps_those_that_can_be_gone_on_with(
+async def test_removing_finished_jobs_keeps_those_that_can_be_resumed(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with opened(data_dir) as store:
@@ -216,7 +216,7 @@ async def test_notes_that_cannot_be_read_are_reported(qapp: QApplication, data_d
         assert told(program)[-1].what == "Cannot read the notes on this recording"
 
 
-async def test_words_of_the_jobs_pane_are_searched_in_traffic(
+async def test_a_search_from_the_job_pane_filters_traffic(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with running(qapp, data_dir) as program:

@@ -151,7 +151,7 @@ async def test_a_cut_end_is_reported_once_in_the_line_and_whole_on_demand(
         errors = program.banner.errors
         assert [error.what for error in errors] == [
             "The recording ends here while 1 job was running",
-            "The recording ends in the middle of a line, which is left out",
+            "The recording ends in the middle of a line, which was skipped",
         ]
         assert program.banner.details.isVisible()
         assert program.window.notices.errors() == ()
@@ -191,7 +191,7 @@ async def test_stepping_and_restarting_show_exactly_what_was_replayed(
         assert program.window.job_list.table.model().rowCount() == 1
 
 
-async def test_a_story_that_was_open_closes_when_the_replay_begins_anew(
+async def test_a_story_that_was_open_closes_when_the_replay_begins_again(
     qapp: QApplication, recording: Path, data_dir: Path
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:

@@ -345,7 +345,7 @@ def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerL
         ("Move down", "move_requested", ("down", 2)),
     ],
 )
-def test_each_wish_about_a_saved_server_is_reported(
+def test_each_request_about_a_saved_server_is_reported(
     servers: ServerList, words: str, signal: str, told: object
 ) -> None:
     keep(servers, "up", "down", "bad")

@@ -130,7 +130,7 @@ print(len(os.listdir("/proc/self/task")) - before, "QT_NO_GUI_THREADPOOL" in os.
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
-def test_what_is_painted_wakes_no_threads_and_servers_do_not_see_why() -> None:
+def test_painting_starts_no_threads_and_servers_do_not_inherit_the_setting() -> None:
     environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     environ.pop("QT_NO_GUI_THREADPOOL", None)
     done = subprocess.run(

@@ -50,7 +50,7 @@ def test_the_key_undoes_it_as_well(window: QMainWindow) -> None:
     assert done == ["undone"]
 
 
-def test_it_is_final_when_the_next_thing_is_removed_and_when_time_is_up(
+def test_a_removal_is_final_after_the_next_one_or_the_time_limit(
     qtbot: QtBot, window: QMainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(undo, "OFFERED_MS", 1)

@@ -46,7 +46,7 @@ def test_a_tour_finds_what_a_tool_does_wrong(tmp_path: Path) -> None:
     assert "Calling 1 tool" in ran.err
 
 
-def test_a_tool_that_does_not_exist_is_said_before_anything_is_called(tmp_path: Path) -> None:
+def test_a_tool_that_does_not_exist_is_reported_before_anything_is_called(tmp_path: Path) -> None:
     ran = run("check", "--demo", "--tool", "nope", "--data-dir", str(tmp_path), HOME=str(tmp_path))
     assert ran.code == 2
     assert "does not list a tool 'nope'" in ran.err

@@ -110,7 +110,7 @@ def test_rounds_are_answered_in_order(tmp_path: Path, file: Path, era: str) -> N
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_answer_that_does_not_fit_is_said_with_its_path(
+def test_an_answer_that_does_not_fit_is_reported_with_its_path(
     tmp_path: Path, file: Path, era: str
 ) -> None:
     file.write_text('[{"accept": {"name": "A", "age": "old"}}]')

@@ -108,7 +108,7 @@ def test_what_the_server_refuses_ends_with_1(tmp_path: Path, command: str) -> No
     assert (error["where"], error["code"]) == ("server", -32602)
 
 
-def test_a_list_that_the_revision_has_not_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_list_that_the_revision_has_not_is_refused_with_a_message(tmp_path: Path) -> None:
     ran = run("tasks", "list", "--demo", "--era", "per-request", "--data-dir", str(tmp_path))
     assert (ran.code, ran.out) == (1, "")
     assert "Tasks of 2026-07-28 cannot be listed" in ran.err

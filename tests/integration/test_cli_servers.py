@@ -31,7 +31,7 @@ def demo_file(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_file_runs_nothing_before_consent_and_what_was_agreed_to_afterwards(
+def test_a_file_runs_nothing_before_consent_and_what_was_approved_afterwards(
     demo_file: Path, data_dir: Path
 ) -> None:
     options = ("--config", str(demo_file), "--data-dir", str(data_dir))
@@ -117,7 +117,7 @@ class TestTerminal:
             assert "Run this server" not in terminal.shown
 
     @pytest.mark.parametrize("answer", ["n", "\x04"])
-    def test_who_does_not_agree_runs_nothing(
+    def test_a_server_that_is_not_approved_does_not_run(
         self, demo_file: Path, data_dir: Path, answer: str
     ) -> None:
         words = ("tools", "--config", str(demo_file), "--server", "evil", "--data-dir")

@@ -130,7 +130,7 @@ async def test_limits_that_are_switched_off_end_no_call() -> None:
     assert at.outcomes[0].state is JobState.CANCELLED
 
 
-async def test_progress_renews_the_idle_clock_alone() -> None:
+async def test_progress_restarts_only_the_idle_clock() -> None:
     async with bench() as at, anyio.create_task_group() as calls:
         steady = {"steps": 100_000, "interval_s": 0.02}
         calls.start_soon(
@@ -154,9 +154,7 @@ async def test_the_limits_of_a_server_hold_for_calls_that_choose_none() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-1, math.nan, math.inf, 1e300])
-async def test_what_no_clock_can_count_down_is_refused_before_anything_is_sent(
-    seconds: float,
-) -> None:
+async def test_an_invalid_timeout_is_rejected_before_anything_is_sent(seconds: float) -> None:
     async with bench() as at:
         for limit in ("idle_timeout_s", "total_timeout_s"):
             with pytest.raises(UserError, match="timeout cannot be"):

@@ -79,7 +79,7 @@ async def test_an_edit_restarts_the_server_and_a_call_in_flight_says_so(tmp_path
         assert b'"files":["server.py"],"count":1' in told.raw()
 
 
-async def test_a_mended_file_brings_back_a_server_that_failed(tmp_path: Path) -> None:
+async def test_a_repaired_file_reconnects_a_failed_server(tmp_path: Path) -> None:
     async with Engine(reconnects=True) as engine:
         told = Told(engine)
         engine.servers.add(watched(tmp_path))
@@ -92,7 +92,7 @@ async def test_a_mended_file_brings_back_a_server_that_failed(tmp_path: Path) ->
         assert words_of(await engine.calls.make(tool("echo"))) == "mended"
 
 
-async def test_a_mended_file_is_the_moment_to_try_again_what_waits(tmp_path: Path) -> None:
+async def test_a_repaired_file_is_retried_before_the_back_off_ends(tmp_path: Path) -> None:
     async with Engine(reconnects=True) as engine:
         told = Told(engine)
         engine.servers.add(watched(tmp_path, restart=LATE))
@@ -131,7 +131,7 @@ async def test_a_path_that_does_not_exist_is_reported_while_the_server_works(
         await settled(engine, told, tmp_path, "edited", 1)
 
 
-async def test_nothing_is_watched_where_nothing_mends(tmp_path: Path) -> None:
+async def test_nothing_is_watched_where_auto_reconnect_is_off(tmp_path: Path) -> None:
     async with Engine() as engine:
         engine.servers.add(watched(tmp_path))
         await engine.servers.connect("plain")

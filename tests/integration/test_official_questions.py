@@ -124,9 +124,7 @@ async def test_an_official_server_understands_each_answer_to_a_form(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_official_server_samples_with_pictures_and_tools(
-    servers: Servers, era: Era
-) -> None:
+async def test_an_official_server_samples_with_images_and_tools(servers: Servers, era: Era) -> None:
     outcome, [asked] = await servers.called(era, "sampling", sampling=Sampled(SAMPLED))
     assert json.loads(_said(outcome)) == SAMPLED
     assert asked.message == "Write a haiku"

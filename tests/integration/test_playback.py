@@ -282,7 +282,7 @@ async def test_a_session_that_was_killed_is_played_up_to_its_last_whole_line(
     assert (job.rate, job.eta_s) == (None, None)
     assert [error.what for error in playback.errors] == [
         "The recording ends here while 1 job was running",
-        "The recording ends in the middle of a line, which is left out",
+        "The recording ends in the middle of a line, which was skipped",
     ]
 
 

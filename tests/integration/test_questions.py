@@ -168,7 +168,7 @@ async def test_disconnecting_closes_what_is_open(era: Era) -> None:
     assert calling.outcome.state is JobState.LOST
 
 
-async def test_a_question_that_the_server_cancels_goes_by_itself() -> None:
+async def test_a_question_that_the_server_cancels_closes_automatically() -> None:
     async with Engine() as engine:
         watch = Watch(engine)
         await engine.servers.connect(engine.servers.add(server_definition(era="handshake")))
@@ -208,7 +208,7 @@ async def test_a_server_finds_its_state_again_to_the_last_character(state: str) 
         ("unknown_method", "cannot be answered"),
     ],
 )
-async def test_a_result_that_requires_nonsense_ends_the_call_in_words(
+async def test_a_result_that_requires_nonsense_ends_the_call_with_a_message(
     fault: str, words: str
 ) -> None:
     async with Engine() as engine:
@@ -223,7 +223,7 @@ async def test_a_result_that_requires_nonsense_ends_the_call_in_words(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_log_levels_lists_and_resources_follow_the_wishes(era: Era) -> None:
+async def test_log_levels_lists_and_resources_follow_the_requests(era: Era) -> None:
     async with Engine() as engine:
         watch = Watch(engine)
         name = engine.servers.add(server_definition(era=era))

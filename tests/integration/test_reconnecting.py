@@ -121,7 +121,7 @@ async def test_a_server_that_waits_can_be_removed_and_the_program_closed() -> No
     assert time.monotonic() - began < LATE.first_delay_s
 
 
-async def test_without_mending_a_server_that_ended_has_failed() -> None:
+async def test_without_auto_reconnect_a_server_that_exits_has_failed() -> None:
     async with Engine() as engine:
         told = Told(engine)
         engine.servers.add(plain())
@@ -161,7 +161,7 @@ async def test_a_server_that_never_came_up_is_not_tried_again() -> None:
         assert engine.servers.snapshot("plain").retry is None
 
 
-async def test_a_job_that_goes_on_by_itself_does_so_after_the_server_is_back(place: Place) -> None:
+async def test_a_job_is_resumed_automatically_after_its_server_reconnects(place: Place) -> None:
     definition = place.definition().model_copy(update={"restart": SOON})
     async with Engine(store=place.store(), reconnects=True) as engine:
         told = Told(engine)
@@ -177,7 +177,7 @@ async def test_a_job_that_goes_on_by_itself_does_so_after_the_server_is_back(pla
     assert place.chunks() == whole()
 
 
-async def test_a_restart_is_polite_and_no_mending() -> None:
+async def test_a_restart_ends_the_server_gracefully_and_is_no_reconnect() -> None:
     outcomes: list[Outcome] = []
 
     async def call() -> None:

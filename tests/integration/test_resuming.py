@@ -184,7 +184,7 @@ async def test_a_call_cannot_use_a_jobs_token_behind_its_back(place: Place) -> N
         ("prompts/get", {"name": "interview", "arguments": {"topic": "seas"}}),
     ],
 )
-async def test_any_request_can_be_gone_on_with(
+async def test_any_request_can_be_resumed(
     place: Place, method: str, params: dict[str, Any]
 ) -> None:
     async with running(place) as (engine, watch):
@@ -268,7 +268,7 @@ async def test_reissuing_is_a_new_job_with_a_new_token_of_the_same_kind(place: P
         assert "resumeToken" not in again["params"]["_meta"]
 
 
-async def test_what_is_not_resumable_is_refused_in_words(place: Place) -> None:
+async def test_what_is_not_resumable_is_refused_with_a_message(place: Place) -> None:
     async with running(place) as (engine, _):
         done = Call("demo", "tools/call", {"name": "known_total", "arguments": {"steps": 1}})
         await engine.calls.make(done)

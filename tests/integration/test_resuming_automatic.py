@@ -13,7 +13,7 @@ from tests.integration.resumable import AT_ONCE, Place, export, running, the_job
 from tests.patience import PATIENCE_S
 
 
-async def test_a_call_goes_on_by_itself(place: Place) -> None:
+async def test_a_call_is_resumed_automatically(place: Place) -> None:
     async with running(place) as (engine, _):
         outcome = await engine.calls.make(export(auto_resume=AT_ONCE))
         job = the_job(engine)
@@ -22,7 +22,7 @@ async def test_a_call_goes_on_by_itself(place: Place) -> None:
     assert place.chunks() == whole()
 
 
-async def test_going_on_by_itself_has_a_limit(place: Place) -> None:
+async def test_automatic_resuming_has_a_limit(place: Place) -> None:
     async with running(place) as (engine, _):
         automatic = AutoResume(limit=2, pauses_s=(0,))
         outcome = await engine.calls.make(export(chunks_per_attempt=1, auto_resume=automatic))
@@ -34,7 +34,7 @@ async def test_going_on_by_itself_has_a_limit(place: Place) -> None:
 
 
 @pytest.mark.parametrize("fault", ["rpc_error", "refused", "error_with_token"])
-async def test_going_on_by_itself_stops_on_an_error(place: Place, fault: str) -> None:
+async def test_automatic_resuming_stops_on_an_error(place: Place, fault: str) -> None:
     async with running(place) as (engine, _):
         outcome = await engine.calls.make(export(fault=fault, at_attempt=2, auto_resume=AT_ONCE))
         job = the_job(engine)
@@ -44,7 +44,7 @@ async def test_going_on_by_itself_stops_on_an_error(place: Place, fault: str) ->
     assert outcome.state is (JobState.FAILED if fault == "refused" else JobState.RESUMABLE)
 
 
-async def test_going_on_by_itself_is_switched_on_and_off_while_it_runs(place: Place) -> None:
+async def test_auto_resume_can_be_turned_on_and_off_while_the_job_runs(place: Place) -> None:
     outcomes: list[Outcome] = []
 
     async def call() -> None:
@@ -91,7 +91,7 @@ async def test_cancelling_a_job_that_waits_leaves_it_resumable(place: Place) -> 
         assert the_job(engine).attempt_count == 1
 
 
-async def test_closing_the_program_ends_what_goes_on_by_itself(place: Place) -> None:
+async def test_closing_the_program_ends_what_is_resumed_automatically(place: Place) -> None:
     with anyio.fail_after(PATIENCE_S):
         async with running(place) as (engine, watch):
             await engine.calls.make(export())

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.store.chains import SavedChain
 
 
-async def test_a_refused_token_is_reported_in_the_servers_words_and_not_offered_again(
+async def test_a_refused_token_is_reported_with_the_servers_message_and_not_offered_again(
     place: Place,
 ) -> None:
     async with running(place) as (engine, _):
@@ -138,7 +138,9 @@ async def test_a_token_that_cannot_be_sent_is_marked(place: Place, token_is: str
 
 
 @pytest.mark.parametrize("token_is", ["constant", "outside_meta"])
-async def test_tokens_of_odd_ways_work_and_are_marked(place: Place, token_is: str) -> None:
+async def test_constant_and_non_string_resume_tokens_work_and_are_findings(
+    place: Place, token_is: str
+) -> None:
     async with running(place) as (engine, _):
         outcome = await engine.calls.make(export(token_is=token_is, auto_resume=AT_ONCE))
         assert outcome.state is JobState.DONE
@@ -170,7 +172,7 @@ async def refuse(*_args: object, **_kw: object) -> None:
     raise UserError(ErrorDetails("The disk is full"))
 
 
-async def test_what_cannot_be_saved_is_resumable_in_memory_and_said(
+async def test_what_cannot_be_saved_is_resumable_in_memory_and_reported(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.store.database.Database.write", refuse)

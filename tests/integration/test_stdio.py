@@ -258,7 +258,7 @@ async def test_a_server_that_does_not_read_holds_up_the_sender_and_nobody_else()
         os.killpg(server.pid, signal.SIGKILL)
 
 
-async def test_a_server_that_is_not_read_is_held_up_itself() -> None:
+async def test_a_server_that_is_not_read_is_blocked() -> None:
     code = (
         "import os, sys\nos.set_blocking(1, False)\nn = 0\n"
         "import time\nend = time.monotonic() + 0.5\n"

@@ -282,7 +282,7 @@ def test_modules_on_the_servers_search_path_are_the_servers_alone(tmp_path: Path
     assert tap.returncode == 0
 
 
-def test_what_is_wrong_with_a_call_is_said_as_for_other_commands(tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_call_is_reported_as_for_other_commands(tmp_path: Path) -> None:
     for words in (
         ("tap",),
         ("tap", "--"),

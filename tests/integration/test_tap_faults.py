@@ -154,7 +154,7 @@ def test_a_recording_that_is_moved_stays_as_it_is(tmp_path: Path) -> None:
         ("a/b.mcprec", "a-b.mcprec"),
     ],
 )
-def test_any_name_will_do(name: str, file: str, tmp_path: Path) -> None:
+def test_any_connection_name_makes_a_valid_file_name(name: str, file: str, tmp_path: Path) -> None:
     code, out = tapped(tmp_path, "cat", data=b"hi\n", options=("--name", name))
     assert (code, out) == (0, b"hi\n")
     (path,) = recordings(tmp_path)

@@ -32,7 +32,7 @@ _SERVERS = (
     (*SHELL, "while read line; do echo $line; echo $line >&2; done"),
 )
 _LONGEST_S = 0.25
-_TORN = "The recording ends in the middle of a line, which is left out"
+_TORN = "The recording ends in the middle of a line, which was skipped"
 _MARK = "MONITOR_TAP_STORM"
 
 

@@ -89,7 +89,7 @@ async def test_a_task_is_on_disk_before_anybody_sees_it(place: Place, era: Era) 
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_both_ways_of_failing_are_reported_in_the_servers_words(
+async def test_both_ways_of_failing_are_reported_with_the_servers_message(
     place: Place, era: Era
 ) -> None:
     async with running(place, era=era) as (engine, _watch):
@@ -117,7 +117,7 @@ async def test_a_tool_that_must_be_a_task_is_called_as_one_and_one_that_must_not
     assert ["task" in params for params in calls] == [True, False, False]
 
 
-async def test_the_wished_time_to_live_is_asked_for_and_counted_down(place: Place) -> None:
+async def test_the_time_to_live_is_requested_and_counted_down(place: Place) -> None:
     async with running(place, era="handshake") as (engine, watch):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(lambda: called(engine, "task_work", "handshake", task_ttl_ms=60_000))

@@ -78,7 +78,7 @@ async def test_closing_the_program_leaves_a_task_that_the_next_one_picks_up(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_task_goes_on_by_itself_once_its_server_is_connected(
+async def test_a_task_is_resumed_automatically_once_its_server_is_connected(
     place: Place, era: Era
 ) -> None:
     await left(place, era, steps=10)

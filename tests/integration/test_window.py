@@ -93,7 +93,9 @@ def test_the_demo_saves_a_picture_and_ends_cleanly(start: Start, picture: Path) 
     assert len(colours) > 20  # an empty or black window has one or two
 
 
-def test_a_picture_that_cannot_be_saved_is_an_error_in_words(start: Start, data_dir: Path) -> None:
+def test_a_picture_that_cannot_be_saved_is_an_error_with_a_message(
+    start: Start, data_dir: Path
+) -> None:
     missing = data_dir / "missing" / "window.png"
     window = start("--screenshot", str(missing), "--after", "0.2")
     code, errors = _end(window, within_s=20)

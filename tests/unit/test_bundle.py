@@ -64,7 +64,7 @@ def test_a_server_has_the_users_values(bundled: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("users", [None, "/users"])
-def test_what_the_system_starts_for_us_finds_its_own_libraries(
+def test_system_programs_do_not_load_the_bundles_libraries(
     bundled: Path, monkeypatch: pytest.MonkeyPatch, users: str | None
 ) -> None:
     monkeypatch.setenv("LD_LIBRARY_PATH", str(bundled))

@@ -110,7 +110,7 @@ def test_programs_that_are_not_there_are_named_with_their_package(home: Path) ->
     assert "desktop-file-utils" in outcome.to_do[1]
 
 
-def test_a_program_that_fails_is_reported_in_its_own_words(
+def test_a_program_that_fails_is_reported_with_its_own_message(
     home: Path, tools: Callable[[str, str], Path]
 ) -> None:
     tools("update-mime-database", "echo no such luck >&2; exit 3")

@@ -79,7 +79,7 @@ def test_an_ending_that_another_program_took_over_stays_its(registry: FakeRegist
     assert registry.keys[f"{ENDING}\\OpenWithProgids"] == {}
 
 
-def test_a_refusal_is_reported_in_words(registry: FakeRegistry) -> None:
+def test_a_refusal_is_reported_with_a_message(registry: FakeRegistry) -> None:
     registry.refuses = True
     with pytest.raises(UserError, match="registry denies"):
         WindowsAssociation(registry, COMMAND).add()

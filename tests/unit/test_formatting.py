@@ -91,7 +91,7 @@ def test_an_amount_is_a_count_with_its_total_where_known(
         (1.0, "100 %"),
     ],
 )
-def test_a_hundred_percent_is_said_at_the_end_only(fraction: float, words: str) -> None:
+def test_a_hundred_percent_is_reported_at_the_end_only(fraction: float, words: str) -> None:
     assert formatting.percent(fraction) == words
 
 
@@ -101,7 +101,7 @@ def test_every_tenth_of_a_percent_reads_as_itself(thousandths: int) -> None:
 
 
 @given(st.floats(0, 1, exclude_max=True))
-def test_less_than_the_whole_is_never_a_hundred_percent(fraction: float) -> None:
+def test_a_fraction_below_one_is_never_shown_as_100_percent(fraction: float) -> None:
     words = formatting.percent(fraction)
     assert words != "100 %" or fraction > 1 - 1e-8
     assert words.endswith(" %")
@@ -235,7 +235,7 @@ def test_counts_agree_with_their_noun() -> None:
         (3_400_000_000, "3.4 G"),
     ],
 )
-def test_large_counts_are_said_in_short_and_never_too_large(value: int, words: str) -> None:
+def test_large_counts_are_abbreviated_and_never_rounded_up(value: int, words: str) -> None:
     assert formatting.count_in_short(value) == words
 
 

@@ -32,9 +32,7 @@ def found(schema: Any, value: object) -> list[str]:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(("pattern", "text"), RUNAWAYS)
-def test_a_pattern_that_runs_away_is_given_up_and_said_to_be_unchecked(
-    pattern: str, text: str
-) -> None:
+def test_a_pattern_that_takes_too_long_is_reported_as_unchecked(pattern: str, text: str) -> None:
     errors, unchecked = check({"properties": {"a": {"pattern": pattern}}}, {"a": text})
     assert errors == []
     assert unchecked == (f"matching the pattern {pattern!r} took too long",)

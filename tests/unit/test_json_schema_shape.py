@@ -83,7 +83,7 @@ _VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["type", "properties", "items", "anyOf", "not"]), _VALUES))
-def test_what_passes_is_a_schema_by_the_schema_of_schemas(schema: dict[str, Any]) -> None:
+def test_a_schema_that_is_valid_by_the_meta_schema_is_accepted(schema: dict[str, Any]) -> None:
     import jsonschema
 
     is_schema = True

@@ -82,7 +82,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 LONGEST_NAME: Final = 100
 _LIMITS: Final = ("idle_timeout_s", "total_timeout_s")
-_WATCHED: Final = "it is watched by this program there; this is the server inside"
+_WATCHED: Final = "already watched by this program there; this is the wrapped server"
 _PLACEHOLDER_URL: Final = "http://an-answer.invalid"
 _EXTRA_FIELDS: Final = ("era", "connect_timeout_s", "auth", "oauth")
 
@@ -155,7 +155,7 @@ def _notes(
     yield from _keyring_notes(client, definition)
     for name in secret_members(unknown):
         shown = formatting.one_line(name, LONGEST_NAME)
-        yield f"{shown} is left out: it looks like a secret, and this program does not use it"
+        yield f"{shown} is ignored: it looks like a secret, and this program does not use it"
     if isinstance(definition, HttpDefinition):
         for part in bare_url(definition.url)[1]:
             text = "the user name and password" if part == "user" else formatting.one_line(part, 60)
@@ -255,7 +255,7 @@ def _add_env_file(
         variables = read_env_file(path)
     except UserError as error:
         reason = error.details.detail or error.details.what
-        form.notes.append(f"its envFile {path} is left out: {reason}")
+        form.notes.append(f"its envFile {path} is ignored: {reason}")
         return
     count = formatting.count(len(variables), "variable")
     form.notes.append(f"{count} copied from envFile {path} with their current values")
@@ -375,7 +375,7 @@ def _read_all(
             else:
                 config.found.append(names.renamed(found))
     if left_out:
-        what = f"{formatting.number(left_out)} more servers in the file are left out"
+        what = f"{formatting.number(left_out)} more servers in the file were skipped"
         config.errors.append(ErrorDetails(what, where))
 
 

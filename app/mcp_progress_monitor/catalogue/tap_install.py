@@ -378,7 +378,7 @@ def _refuse_duplicates(document: Document, server: ClientServer) -> None:
 
 def _impossible(server: ClientServer, reason: str) -> UserError:
     name = formatting.one_line(server.name, 60)
-    hint = "Nothing was changed. Correct the entry, or leave this server out."
+    hint = "Nothing was changed. Fix the entry, or exclude this server."
     return UserError(
         ErrorDetails(f"Cannot change the entry of {name!r}: {reason}", str(server.path), hint)
     )

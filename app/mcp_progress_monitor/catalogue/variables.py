@@ -235,6 +235,6 @@ def referred_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[
 
 def _secret_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[str, str]:
     """Answers to secret inputs that are not references."""
-    wanted = [asked.id for asked in asks if asked.is_secret and not asked.stands_as_text]
+    wanted = [each.id for each in asks if each.is_secret and not each.stands_as_text]
     given = {id_: answers[id_] for id_ in wanted if answers.get(id_)}
     return {id_: answer for id_, answer in given.items() if not REFERENCE.fullmatch(answer)}

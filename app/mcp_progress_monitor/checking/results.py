@@ -23,7 +23,7 @@ SEVERITIES: Final = (Level.ERROR, Level.WARNING, Level.NOTE)
 
 
 class Result:
-    """A violated rule: by whom, in which frames of one job or connection."""
+    """A violated rule, with the violator and the frames of one job or connection."""
 
     __slots__ = (
         "by",

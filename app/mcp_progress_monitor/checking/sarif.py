@@ -57,7 +57,7 @@ def _notifications(report: Report) -> dict[str, Any]:
         ]
     dropped = sum(file.dropped for file in report.files)
     if dropped:
-        text = f"{dropped:,} more results were counted and left out."
+        text = f"{dropped:,} more results were counted but not listed."
         found.append({"level": "warning", "message": {"text": text}})
     return {"toolExecutionNotifications": found} if found else {}
 

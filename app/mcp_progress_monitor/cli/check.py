@@ -295,10 +295,10 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
         yield from _rule_lines(results)
     if file.dropped:
         yield ""
-        yield f"  {formatting.number(file.dropped)} more results were counted and left out."
+        yield f"  {formatting.number(file.dropped)} more results were counted but not listed."
     if file.unchecked:
         left = formatting.count(file.unchecked, "message")
-        yield f"  {left} could not be compared with the official schema: too large, or out of time."
+        yield f"  Not validated against the official schema: {left} (too large, or out of time)."
     yield ""
 
 

@@ -180,7 +180,7 @@ def _folder(common: CommonOptions, stack: contextlib.ExitStack) -> tuple[Path, E
         temporary = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="mcp-progress-monitor-", ignore_cleanup_errors=True)
         )
-        what = f"{error.details.what}. Nothing of this session is kept after you quit"
+        what = f"{error.details.what}. Nothing from this session is kept after you quit"
         return Path(temporary), error.details._replace(what=what)
     return folder, unwritable(folder)
 

@@ -231,7 +231,7 @@ def program(
         from mcp_progress_monitor.cli.desktop import open_window
 
         if is_safe and invocation.common.names_server:
-            raise click.UsageError("--safe-mode connects no server: leave the server out.")
+            raise click.UsageError("--safe-mode connects no servers: omit the server.")
         return open_window(
             invocation.common,
             screenshot,
@@ -290,11 +290,7 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     " tasks always run as one.",
 )
 @click.option(
-    "--repeat",
-    type=click.IntRange(min=1),
-    default=1,
-    metavar="N",
-    help="Make N calls at the same time.",
+    "--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Make N concurrent calls."
 )
 @click.option(
     "--unlisted",
@@ -379,11 +375,7 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     default="",
     help="Filter the Traffic pane by this expression.",
 )
-@click.option(
-    "--follow",
-    is_flag=True,
-    help="Show what is added to FILE while it grows; - follows standard input.",
-)
+@click.option("--follow", is_flag=True, help="Follow FILE as it grows; - reads standard input.")
 @_screenshot
 @_after
 def open_(invocation: Invocation, /, **chosen: Any) -> int:
@@ -497,7 +489,7 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     "--max-duration",
     type=Seconds(min=0, min_open=True),
     metavar="SECONDS",
-    help="Report each request of the client that took longer.",
+    help="Report client requests that took longer than this.",
 )
 @click.option(
     "--expect",
@@ -510,15 +502,15 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     "tools",
     metavar="NAME",
     multiple=True,
-    help="Call this tool too, when a server is checked. By default, only tools marked as read-only"
+    help="Also call this tool when checking a server. By default, only tools marked as read-only"
     " are called. Repeatable.",
 )
 @click.option(
     "--args",
     "document",
     metavar="JSON|@FILE",
-    help="On a tour, the arguments of tools by their names: {NAME: {ARGUMENT: VALUE}}. Other"
-    " arguments are made from the tools' schemas.",
+    help="Arguments for the tools of a tour, as {NAME: {ARGUMENT: VALUE}}. Other arguments are"
+    " generated from the tools' schemas.",
 )
 @output
 def check(invocation: Invocation, /, **chosen: Any) -> int:

@@ -78,8 +78,8 @@ def export_recording(common: CommonOptions, order: ExportOrder) -> int:
 def _import(file: Path, target: Path) -> int:
     form = form_of(file)
     if form is None:
-        what = "The file is not one of another program that can be imported"
-        hint = "HAR, logs of mcpsnoop, mcp-rec and Claude Desktop can be."
+        what = "The format of the file is not supported"
+        hint = "Supported formats: HAR, and logs of mcpsnoop, mcp-rec and Claude Desktop."
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, str(file), hint))
     with failing(ExitCode.UNWRITABLE), share_line(f"Importing {file.name}") as on_share:
         convert(file, form, check_new(target), on_share)

@@ -67,8 +67,8 @@ class CallOrder(RequestOrder):
         RequestOrder.check(self)
         if self.repeat > 1 and (self.token is not None or self.int_token is not None):
             raise click.UsageError(
-                "--repeat cannot be used with --token or --int-token: calls that run at the same"
-                " time need different tokens, which are generated without these options."
+                "--repeat cannot be used with --token or --int-token: concurrent calls need"
+                " different tokens, which are generated without these options."
             )
         _check_pairs(self.pairs, "To pass a list, use {name}='[1, 2]'.")
 

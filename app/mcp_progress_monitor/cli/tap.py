@@ -59,13 +59,13 @@ _MISSING = (
 @click.option(
     "--to",
     metavar="URL",
-    help="Pass requests on to the server at URL: Streamable HTTP or HTTP+SSE.",
+    help="Forward requests to the server at URL (Streamable HTTP or HTTP+SSE).",
 )
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    help="With --to: listen there, on this machine only. By default, the port depends on URL and"
-    " is the same each time.",
+    help="With --to: listen on this local address. By default, the port is derived from URL and"
+    " stays the same.",
 )
 @click.option(
     "--script",
@@ -90,7 +90,7 @@ def tap(
     script: str | None,
     seed: int | None,
 ) -> int:
-    """Run an MCP server for another client, and record what both say.
+    """Run an MCP server for another client, and record their messages.
 
     Run this in place of the server's command. Bytes pass unchanged in both directions, whatever
     happens to the recording. The window shows the session while it runs, and "open" shows its

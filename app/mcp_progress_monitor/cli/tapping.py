@@ -101,8 +101,8 @@ def load_script(path: str, seed: int | None, *, is_http: bool = False) -> Script
         if isinstance(error, ScriptError):
             where = f"{path}, line {error.line}"
             raise UserError(ErrorDetails(error.what, where, error.hint)) from error
-        why = getattr(error, "strerror", None) or "It is not text in UTF-8"
-        hint = "Name a text file with one rule a line, such as: delay 2s server progress"
+        why = getattr(error, "strerror", None) or "It is not UTF-8 text"
+        hint = "Use a text file with one rule per line, such as: delay 2s server progress"
         details = ErrorDetails("Cannot read the script", path, hint, why)
         raise UserError(details) from error
     drawn = int.from_bytes(os.urandom(3)) if seed is None else seed

@@ -130,7 +130,7 @@ class _Tour(EngineCommand):
                 )
 
     def _is_chosen(self, tool: Tool) -> bool:
-        """Whether a tool may be called: it says that it is read-only, or the user names it."""
+        """Whether a tool may be called: it is marked as read-only, or the user named it."""
         reads = as_object(tool.raw.get("annotations")).get("readOnlyHint") is True
         return reads or tool.name in self._tour.tools or tool.name in self._given
 

@@ -134,7 +134,7 @@ def _is_claude_code(words: Sequence[str]) -> bool:
 
 
 def command_lines() -> Iterator[tuple[int, list[str]]]:
-    """All processes with their command lines, where the system tells."""
+    """All processes with their command lines, if the system reveals them."""
     if sys.platform != "linux":
         import psutil
 

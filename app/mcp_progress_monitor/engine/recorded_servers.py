@@ -49,7 +49,7 @@ _READERS: Final[dict[str, Callable[[JsonObject], ListPage[Any]]]] = {
 }
 _LONGEST: Final = 4 * 1024 * 1024  # bytes of the largest page that is read; it takes about 50 ms
 _ERRORS_SHOWN: Final = 5
-_ASKED_KEPT: Final = 1000
+_LIST_REQUESTS_KEPT: Final = 1000
 _ITEMS_KEPT: Final = 100_000
 
 
@@ -58,7 +58,7 @@ class RecordedOffers:
 
     def __init__(self, connection: str) -> None:
         self._connection = connection
-        self._asked: dict[int, tuple[str, bool]] = {}
+        self._list_requests: dict[int, tuple[str, bool]] = {}
         self._items: dict[str, tuple[Any, ...]] = {}
         self._errors: dict[str, ErrorDetails] = {}
 
@@ -86,16 +86,16 @@ class RecordedOffers:
         """Update the lists from a request or a reply; whether one has changed."""
         if isinstance(fact, RequestMade):
             if fact.method in _READERS and fact.sender is Side.CLIENT:
-                self._asked[fact.number] = fact.method, "cursor" in fact.params
-                if len(self._asked) > _ASKED_KEPT:
-                    del self._asked[next(iter(self._asked))]
+                self._list_requests[fact.number] = fact.method, "cursor" in fact.params
+                if len(self._list_requests) > _LIST_REQUESTS_KEPT:
+                    del self._list_requests[next(iter(self._list_requests))]
             return False
         if not isinstance(fact, RequestAnswered):
             return False
-        asked = self._asked.pop(fact.request or 0, None)
-        if asked is None:
+        request = self._list_requests.pop(fact.request or 0, None)
+        if request is None:
             return False
-        method, goes_on = asked
+        method, goes_on = request
         self._answer(method, fact, frames, goes_on=goes_on)
         return True
 
@@ -315,7 +315,7 @@ def _http_definition(name: str, detail: JsonObject) -> HttpDefinition | None:
 
 
 def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
-    """Reset a server for a new connection: nothing known of the last one remains."""
+    """Reset a server for a new connection."""
     name, pid = server.bare.name, fact.detail.get("pid")
     server.stderr.clear()
     server.offers = RecordedOffers(fact.connection)

@@ -104,7 +104,7 @@ class Tap:
 
     @property
     def parent_name(self) -> str:
-        """The program that started the tap; empty where the system does not tell."""
+        """The program that started the tap; empty if the system does not reveal it."""
         parent = self.about.get("parent")
         if type(parent) is not int or self._parent is not None:
             return self._parent or ""
@@ -326,7 +326,7 @@ class Watching:
         self._drop_dismissed()
 
     def _drop_dismissed(self) -> None:
-        """Release ended taps of which nothing is listed any more."""
+        """Release ended taps without listed jobs or servers."""
         for tap in list(self._taps.values()):
             names = tap.servers.names()
             if tap.is_ended and names and self._dismissed.issuperset(names):

@@ -111,7 +111,7 @@ def _field(text: str, vocabulary: Vocabulary) -> FieldDefinition | None:
 
 
 def _compared(before: list[_Piece], vocabulary: Vocabulary) -> FieldDefinition | None:
-    """The field whose value comes next; None if something else comes next."""
+    """The field whose value is expected next; None if something else is."""
     rest = list(before)
     if _is_list(rest):
         while rest[-1].text != "(":

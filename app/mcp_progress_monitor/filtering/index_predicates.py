@@ -457,12 +457,12 @@ class Deltas:
         """The deltas of a few rows: of the others, only those with the same tokens are read."""
         segment, columns = stride.segment, stride.timeline.columns
         tokens, ats, many = segment.tokens, segment.ats, columns.tokens.many
-        asked = {tokens[row] for row in rows} - {0, many}
+        wanted = {tokens[row] for row in rows} - {0, many}
         until = range(stride.start, rows[-1] + 1) if rows else range(0)
         found: dict[int, float] = {}
         times: dict[tuple[int, int], float] = {}
         for row in [
-            row for row, of in zip(until, picked(tokens, until), strict=True) if of in asked
+            row for row, of in zip(until, picked(tokens, until), strict=True) if of in wanted
         ]:
             last = self._owner_of(columns, segment.sources[row], segment.kinds[row])
             key = (id(last), tokens[row])

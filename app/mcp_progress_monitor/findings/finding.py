@@ -86,7 +86,7 @@ class _Formatter(string.Formatter):
 
 
 def _late(seconds: float | None) -> str:
-    """How late something came, with a space behind it; nothing where that is unknown."""
+    """How late something arrived, with a trailing space; empty if unknown."""
     return "" if seconds is None else f"{formatting.duration(seconds)} "
 
 

@@ -335,7 +335,7 @@ class RemoveQuestion(QMessageBox):
 
 
 class EndGuard(QObject):
-    """Lets actions through that end no running job, and others once the user confirms.
+    """Runs actions that end no running job immediately, others once the user confirms.
 
     The question is opened, never run in a nested loop: jobs continue meanwhile. A second request
     for the same action joins the open question. Signals of the system bypass it.
@@ -451,7 +451,7 @@ _QUESTIONS: Final = (
 
 
 class ConfirmationPage(QWidget):
-    """Shows and edits `ConfirmationSettings`; whoever shows it applies what `changed` says."""
+    """Shows and edits `ConfirmationSettings`; the owner applies them on `changed`."""
 
     changed = Signal(object)  # the settings chosen now
 

@@ -44,7 +44,7 @@ class CrashBar(QFrame):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Crash reports")
         reported = count(len(found), "error report")
-        text = f"The program failed when it last ran. It saved {reported}, with secrets removed."
+        text = f"The program closed unexpectedly. It saved {reported}, with secrets removed."
         label = QLabel(text, self)
         label.setWordWrap(True)
         show = QPushButton("Sho&w report…", self)

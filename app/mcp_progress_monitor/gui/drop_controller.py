@@ -104,7 +104,7 @@ class Drops(QObject):
         *,
         is_live: bool = True,
     ) -> None:
-        """If nothing is live, only recordings can be opened."""
+        """Without live servers, only recordings can be opened."""
         super().__init__(parent)
         self._tasks = tasks
         self._report = report

@@ -1,4 +1,4 @@
-"""Names, titles and default keys of commands whose parts come and go, in windows and in panes.
+"""Names, titles and default keys of commands whose widgets are created on demand.
 
 The window's own commands are there for as long as it is (`shortcuts.py`). These are listed, and can
 be given other keys, while none of their parts exists.

@@ -98,7 +98,7 @@ _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 
 
 class MainWindow(QMainWindow):
-    """Holds the panes and remembers where they were; decides nothing."""
+    """Holds the panes and saves their layout; contains no logic."""
 
     close_requested = Signal()  # by the user, who may be asked
     dropped = Signal(object)  # names of local files, or an address: `tuple[str, ...]`
@@ -283,7 +283,7 @@ class MainWindow(QMainWindow):
         self._put_in_middle(page)
 
     def _put_in_middle(self, page: QWidget) -> None:
-        """Show a page in the middle; it takes over the focus of the previous one."""
+        """Show a page in the middle and move the focus to it."""
         is_first = not self.isVisible()
         hides_focus = _has_focus(self.middle)
         self._middle.setCurrentWidget(page)
@@ -446,7 +446,7 @@ class MainWindow(QMainWindow):
             self.resizeDocks([self.docks["traffic"]], [below], Qt.Orientation.Vertical)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the panes below keep their share where the window jumps to another size.
+        """Keep the share of the lower panes when the window is maximised or restored.
 
         Qt would give all of a maximised window's room to the jobs.
         """

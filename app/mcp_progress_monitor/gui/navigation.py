@@ -114,7 +114,7 @@ class Navigation(QObject):
 
     @Slot(str)
     def show_jobs_of(self, text: str) -> None:
-        """List only the jobs that have these words: of a server, or of a tool."""
+        """Filter the job list by the name of a server or tool."""
         self._window.show_job_list()
         self._window.job_filters.select(JobGroup.ALL)
         self._window.filter_edit.setText(text)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class Program(WindowProgram):
-    """The live program; exists once, from the first paint to the end of the loop."""
+    """The live program: one instance, from the first paint to the end of the loop."""
 
     engine: Engine
 

@@ -97,7 +97,7 @@ class Command(NamedTuple):
         return self.name.partition(".")[0]
 
     def meets(self, other: Command) -> bool:
-        """Whether a key of one can mean the other: then neither would be carried out."""
+        """Whether the keys of two commands are ambiguous: Qt would run neither."""
         rooms = {self.room, other.room}
         if len(rooms) == 1:
             return True
@@ -200,7 +200,7 @@ class Shortcuts(QObject):
         return sorted(made, key=lambda command: order.index(command.section))
 
     def set_keys(self, command: Command, keys: Sequence[QKeySequence]) -> None:
-        """Give a command other keys, and keep them; others that have them lose them."""
+        """Assign and save keys for a command; other commands lose these keys."""
         for key in keys:
             for other in self.conflict(command, key).commands:
                 self._give(other, [each for each in other.keys if each != key])

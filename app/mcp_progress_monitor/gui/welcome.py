@@ -141,7 +141,7 @@ class Welcome(QWidget):
         self._fit_width()
 
     def _fit_width(self) -> None:
-        """Make sentences whole, but no wider than there is room: nobody scrolls to the right."""
+        """Fit the sentences to the available width: the page does not scroll sideways."""
         widths = [
             button.fontMetrics().horizontalAdvance(sentence) + _BESIDE_SENTENCE
             for button, sentence in self._sentences.items()

@@ -90,7 +90,7 @@ class WindowProgram(QObject):
         shared.notes.error_found.connect(self._on_error_found)
 
     def _put_window_away(self) -> None:
-        """Keep what is to be as it is now, and let go of what is shown."""
+        """Save the window's state and release what it shows."""
         self._preferences.save()
         self._models.detach()
         self._shared_window.hide()

@@ -78,7 +78,7 @@ class _Entry(NamedTuple):
     ours: JsonObject
 
     @property
-    def asked(self) -> dict[str, str]:
+    def lowercase_headers(self) -> dict[str, str]:
         return {name.lower(): value for name, value in self.headers}
 
     @property
@@ -96,16 +96,16 @@ class _Entry(NamedTuple):
 class OneSession(ClientSessions):
     """The only session of a connection that this program recorded."""
 
-    def of(self, asked: TappedRequest) -> ClientSession:
+    def of(self, request: TappedRequest) -> ClientSession:
         """The session, started by the first request."""
-        return self.open[0] if self.open else super().of(asked)
+        return self.open[0] if self.open else super().of(request)
 
 
 class HarRecorder(TapRecorder):
     """Records the exchanges with one server."""
 
-    def opening(self, asked: TappedRequest) -> dict[str, object]:
-        fields = super().opening(asked)
+    def opening(self, request: TappedRequest) -> dict[str, object]:
+        fields = super().opening(request)
         del fields["listen"]
         return fields
 
@@ -274,7 +274,7 @@ class _Servers:
 
 def _is_mcp(entry: _Entry) -> bool:
     """Whether an exchange is recognisably MCP."""
-    headers = entry.asked
+    headers = entry.lowercase_headers
     names = {name.lower() for name, _ in entry.answer_headers} | set(headers)
     if SESSION in names or "mcp-protocol-version" in names:
         return True

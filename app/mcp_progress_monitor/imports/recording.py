@@ -88,7 +88,7 @@ class ImportedRecording:
             self._file.write(self._encoder.encode(frames, 1, 0).lines)
 
     def hand_over(self) -> None:
-        """Do nothing: frames are written when they are taken."""
+        """Do nothing: frames are written immediately."""
 
     def miss(self, what: str, count: int = 0) -> None:
         """Note something that the source lacks; with `count`, how many times."""

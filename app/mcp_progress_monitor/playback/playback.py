@@ -317,7 +317,7 @@ def _of_script(tap: Any, path: Path) -> list[ErrorDetails]:
     if not isinstance(script, str):
         return []
     what = f"Changed by the script {formatting.one_line(script)}"
-    hint = 'The lines are what was passed on. The events "changed" hold what was sent.'
+    hint = 'The lines show what the tap forwarded. The events "changed" hold what was sent.'
     return [ErrorDetails(what, str(path), hint)]
 
 

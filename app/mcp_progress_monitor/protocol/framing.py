@@ -332,7 +332,7 @@ def _split_batch(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
 
 
 def _is_sound(raw: bytes) -> bool:
-    """Whether a line that begins with a bracket is worth splitting: log lines do so as well."""
+    """Whether a line that starts with a bracket may be a batch: some log lines start with one."""
     if len(raw) > OVERSIZED:
         return True
     try:

@@ -49,7 +49,7 @@ class LenientJson(NamedTuple):
 
 
 class NotJsonError(ValueError):
-    """The bytes are not JSON, even leniently; the message says where and why."""
+    """The bytes are not JSON, even leniently; the message names the place and reason."""
 
 
 class TooDeepError(ValueError):

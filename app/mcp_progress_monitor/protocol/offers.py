@@ -184,7 +184,7 @@ def _read_page(
         if isinstance(name, str):
             items.append(build(item, name))
         else:
-            item.note(f'left out: "{identity}" is {shown(name)}, not a string')
+            item.note(f'skipped: "{identity}" is {shown(name)}, not a string')
     return ListPage(tuple(items), _next_cursor(result, errors), tuple(errors))
 
 

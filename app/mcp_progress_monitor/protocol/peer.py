@@ -236,9 +236,7 @@ def _merged_meta(body: JsonObject, stamps: JsonObject) -> JsonObject:
     own = body.get(META, {})
     if not isinstance(own, dict):
         raise UserError(
-            ErrorDetails(
-                f"_meta is {own!r}, not an object.", hint="Pass an object, or leave it out."
-            )
+            ErrorDetails(f"_meta is {own!r}, not an object.", hint="Pass an object, or omit it.")
         )
     return {**stamps, **own}
 

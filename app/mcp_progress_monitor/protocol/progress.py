@@ -314,7 +314,7 @@ class _PlainLines:
         return False
 
     def _place_of(self, error: ValueError) -> int:
-        """The line at which decoding failed; a place before it if that is not said."""
+        """The line at which decoding failed, or a line before it if the error does not name it."""
         found = _ODD.search(str(error))
         if found is None:
             return len(self._run) // 2

@@ -463,7 +463,7 @@ class Cutter:
             is_whole = line.startswith(b"#")
         if not is_whole:
             self._faults.note(
-                "The recording ends in the middle of a line, which is left out",
+                "The recording ends in the middle of a line, which was skipped",
                 self._place(block.offset),
                 "The program that wrote it was interrupted, or is still writing.",
                 _quoted(line),
@@ -478,7 +478,7 @@ class Cutter:
             self._begin_again(line, offset)
         elif not line.startswith(b"#"):
             self._faults.note(
-                "A line is not a frame, and is left out",
+                "A line that is not a frame was skipped",
                 self._place(offset),
                 "Lines may be removed from a recording, but not edited.",
                 _quoted(line),

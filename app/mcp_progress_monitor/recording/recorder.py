@@ -375,7 +375,7 @@ class Recorder:
             await self._is_open.wait()
 
     async def room(self) -> None:
-        """Wait while too much waits for the disk; a disk that accepts nothing is given up."""
+        """Wait while the queue is too long; gives up on a disk that accepts nothing."""
         while self._waiting_bytes > MOST_WAITING and self._files is not None:
             files = self._files
             if await self._takes_nothing(files):
@@ -405,7 +405,7 @@ class Recorder:
             self._is_open.set()
 
     async def close(self) -> None:
-        """Write what waits and close the files; a disk that accepts nothing is soon given up.
+        """Write the queue and close the files; gives up soon on a disk that accepts nothing.
 
         Nothing may be recorded afterwards.
         """
@@ -477,7 +477,7 @@ class Recorder:
         return True
 
     async def _write_waiting(self, files: RunFiles) -> None:
-        """Write everything that waits, and what arrives meanwhile, part by part."""
+        """Write all queued frames, and those that arrive meanwhile, part by part."""
         while self._files is not None and (self._waiting_bytes or self._writing is not None):
             writing = self._writing or self._begin_write(files)
             if writing is None:

@@ -370,7 +370,7 @@ class DiskThread:
         return order
 
     def end(self) -> None:
-        """Let the thread end after its remaining work."""
+        """End the thread after its queued work."""
         self._orders.put(None)
 
     def _serve(self) -> None:

@@ -1,4 +1,4 @@
-"""Values that stand elsewhere: `${env:NAME}` and `${keyring:NAME}` in a server's definition.
+"""References to secrets: `${env:NAME}` and `${keyring:NAME}` in a server's definition.
 
 So that a catalogue, a saved job or an export has the reference, and never the secret. Whatever else
 begins with `${` stands as it is: other kinds, names without a kind, and what is not closed.
@@ -33,7 +33,7 @@ class Keyring(Protocol):
         """Keep a secret; `UserError` when that cannot be."""
 
     def forget(self, name: str) -> None:
-        """Delete a secret, nothing if there is none; `UserError` when that cannot be."""
+        """Delete a secret, if it exists; raises `UserError` if that fails."""
 
 
 class NoKeyring:
@@ -55,7 +55,7 @@ def names_in(value: str) -> list[tuple[str, str]]:
 
 
 def with_environment(value: str) -> str:
-    """`value` with what the environment has for its references; others stand as they are."""
+    """`value` with its references to the environment resolved; others are unchanged."""
 
     def found(match: re.Match[str]) -> str:
         return os.environ.get(match[2], match[0]) if match[1] == "env" else match[0]
@@ -80,7 +80,7 @@ def masked(value: str) -> str:
 async def resolved(
     values: Mapping[str, str], keyring: Keyring, where: str, secrets: set[str] | None = None
 ) -> dict[str, str]:
-    """`values` with what their references stand for, added to `secrets`; without any, as they are.
+    """`values` with their references resolved; the resolved secrets are added to `secrets`.
 
     Raises:
         UserError: something is referred to that does not exist, or cannot be read; `where`

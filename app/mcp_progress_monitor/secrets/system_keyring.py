@@ -30,23 +30,23 @@ class SystemKeyring:
     """
 
     def get(self, name: str) -> str | None:
-        return _asked(name, _Getting(name))
+        return _with_limit(name, _Getting(name))
 
     def put(self, name: str, secret: str) -> None:
         try:
-            _asked(name, _Putting(name, secret))
+            _with_limit(name, _Putting(name, secret))
         except UserError as error:  # whose words are the backend's, with whatever it was given
             detail = error.details.detail.replace(secret, HIDDEN_VALUE)
             raise UserError(error.details._replace(detail=detail)) from None
 
     def forget(self, name: str) -> None:
-        _asked(name, _Forgetting(name))
+        _with_limit(name, _Forgetting(name))
 
 
 def is_available() -> bool:
     """Whether there is a keyring that secrets can be put into. Blocks: call it in a thread."""
     try:
-        _asked("", _backend)
+        _with_limit("", _backend)
     except UserError:
         return False
     return True
@@ -118,7 +118,7 @@ class _Call(threading.Thread):
             self.error = error
 
 
-def _asked(name: str, work: Callable[[], _Found]) -> _Found:
+def _with_limit(name: str, work: Callable[[], _Found]) -> _Found:
     call = _Call(work)
     call.start()
     call.join(_LIMIT_S)

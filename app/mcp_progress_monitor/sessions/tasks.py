@@ -349,7 +349,7 @@ class Refuse(Protocol):
 class _Asking(NamedTuple):
     """Questions that are open together: the request of each key, and the scope that ends them."""
 
-    asked: Mapping[str, bytes]
+    digests: Mapping[str, bytes]
     scope: anyio.CancelScope
 
 
@@ -381,7 +381,7 @@ class TaskInput:
 
     def _withdraw_the_rest(self) -> None:
         for asking in list(self._asking):
-            if not asking.asked.items() & self._shown.items():
+            if not asking.digests.items() & self._shown.items():
                 asking.scope.cancel()
 
     async def _answer(self, requests: JsonObject, frame: int) -> None:
@@ -397,13 +397,13 @@ class TaskInput:
             self._asking.remove(asking)
         if answers is not None:
             with contextlib.suppress(anyio.ClosedResourceError):  # reported by the run
-                await self._send(self._still_meant(answers, asking.asked))
+                await self._send(self._still_meant(answers, asking.digests))
 
-    def _still_meant(self, answers: JsonObject, asked: Mapping[str, bytes]) -> JsonObject:
+    def _still_meant(self, answers: JsonObject, known: Mapping[str, bytes]) -> JsonObject:
         """The answers without those whose keys now belong to another question."""
         now = self._shown
         return {
-            key: given for key, given in answers.items() if now.get(key, asked[key]) == asked[key]
+            key: given for key, given in answers.items() if now.get(key, known[key]) == known[key]
         }
 
     async def _send(self, answers: JsonObject) -> None:
@@ -414,7 +414,7 @@ class TaskInput:
                 return
             if pause_s is not None:
                 await anyio.sleep(pause_s)
-        self._shown = {key: asked for key, asked in self._shown.items() if key not in answers}
+        self._shown = {key: digest for key, digest in self._shown.items() if key not in answers}
 
 
 _AFTERMATH_S: Final = 30.0  # how long a cancelled task is still polled for its outcome

@@ -195,7 +195,7 @@ class _Definition(Validated):
         return None
 
     def settled(self) -> Self:
-        """The same with the folder that it is started in now, to be started there later as well."""
+        """A copy with the current folder, so that it is started there later as well."""
         return self
 
 

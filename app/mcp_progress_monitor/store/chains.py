@@ -377,7 +377,7 @@ def rest(
     reason: str,
     when: float,
 ) -> bool:
-    """Let go of a chain and note where it stands; False when it is not there."""
+    """Release a chain and save its state; False if it does not exist."""
     changed = connection.execute(
         "UPDATE chains SET owner = NULL, standing = ?, reason = ?, updated_when = ? WHERE id = ?",
         (as_column(standing), as_column(reason), when, chain),

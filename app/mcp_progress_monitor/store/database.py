@@ -267,7 +267,7 @@ class DatabaseOpener:
         aside = self._set_aside()
         opened = self._opened()
         count = 0 if opened.connection is None else rescue(aside, opened.connection)
-        begun = "a new file has what could be recovered" if count else "a new file was created"
+        begun = "what could be recovered is in a new file" if count else "a new file was created"
         notice = ErrorDetails(
             f"{self._what} were damaged and set aside; {begun}",
             str(aside),
@@ -283,8 +283,8 @@ class DatabaseOpener:
         if aside is None:
             return None
         what = (
-            f"{self._what} are saved in a file, but there was a folder, a pipe or a device in its "
-            "place: it was moved aside"
+            f"{self._what} are saved in a file, but its path was a folder, a pipe or a device, "
+            "which was moved aside"
         )
         return ErrorDetails(
             what, str(aside), "Check what it is, and delete it if it is not needed."

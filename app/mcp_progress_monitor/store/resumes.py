@@ -65,7 +65,7 @@ class ResumeStore:
 
     @property
     def is_readable(self) -> bool:
-        """Whether `chains` tells of all there are; not while there is a file that stays shut."""
+        """Whether `chains` returns all of them; False while the file cannot be opened."""
         return self._database.is_open or _is_missing(self._database.path)
 
     @property
@@ -186,7 +186,7 @@ class ResumeStore:
     async def advance(
         self, chain: ChainId, token: str, standing: SavedProgress, *, when: float
     ) -> None:
-        """The attempt in flight brought a new token: save it and let go of the chain; committed.
+        """Save the new token of the attempt in flight and release the chain; committed.
 
         Raises:
             UserError: it is not saved; or the chain was forgotten meanwhile.
@@ -414,7 +414,7 @@ def _is_missing(path: Path) -> bool:
 def _read(
     row: sqlite3.Row | None, living: Callable[[set[object]], set[object]] | None = None
 ) -> SavedChain:
-    """A row as a chain; of programs, `living` tells which others run."""
+    """A row as a chain; `living` are the other running programs."""
     if row is None:
         raise UserError(_gone())
     try:

@@ -156,7 +156,7 @@ class TaskStore:
     async def note(
         self, saved: SavedTaskId, standing: TaskStanding, *, when: float, is_released: bool = False
     ) -> None:
-        """Keep where a task stands now; with `is_let_go` it is nobody's from now on.
+        """Save a task's state; with `is_released`, release it.
 
         One that was forgotten meanwhile stays forgotten. `UserError` when the disk refuses.
         """

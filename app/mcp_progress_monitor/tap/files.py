@@ -154,7 +154,7 @@ class RunFile:
             if self._claim():
                 break
         else:
-            raise FileExistsError(errno.EEXIST, "No name is free", self.path)
+            raise FileExistsError(errno.EEXIST, "No file name is free", self.path)
         self._parts, self._numbers = [], 1
         self._run_id = os.urandom(16).hex()
         opened = self.prefix("*", self._began, self._base) + self._opened

@@ -40,7 +40,7 @@ def read_listen(text: str) -> ListenAddress:
     is_port = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 1 << 16
     if not is_port:
         hint = "Write it as HOST:PORT, such as 127.0.0.1:8123."
-        raise UserError(ErrorDetails("Not an address to listen on", text, hint))
+        raise UserError(ErrorDetails("Not a valid listen address", text, hint))
     if host.lower() == "localhost":
         host = "127.0.0.1"
     try:
@@ -48,8 +48,8 @@ def read_listen(text: str) -> ListenAddress:
     except ValueError:
         is_own = False
     if not is_own:
-        what = "The tap listens on this machine only"
-        hint = "Use 127.0.0.1:PORT or [::1]:PORT. It has no sign-in of its own."
+        what = "The tap can only listen on this machine"
+        hint = "Use 127.0.0.1:PORT or [::1]:PORT: the tap itself requires no authentication."
         raise UserError(ErrorDetails(what, text, hint))
     return ListenAddress(host, int(port))
 
@@ -92,13 +92,13 @@ class TapAddresses:
     def own(self) -> str:
         return self.origin + self.path
 
-    def target(self, asked: bytes) -> bytes:
+    def target(self, target: bytes) -> bytes:
         """The target for the server; a request for the bare path gets the tap's query."""
-        path, mark, _ = asked.partition(b"?")
-        if asked.startswith((b"http://", b"https://")):  # absolute form, as sent to proxies
-            parts = urllib.parse.urlsplit(asked)
+        path, mark, _ = target.partition(b"?")
+        if target.startswith((b"http://", b"https://")):  # absolute form, as sent to proxies
+            parts = urllib.parse.urlsplit(target)
             return parts._replace(scheme=b"", netloc=b"").geturl() or b"/"
-        return self.upstream.raw_path if not mark and path == self.path.encode() else asked
+        return self.upstream.raw_path if not mark and path == self.path.encode() else target
 
     def upstream_url(self, target: str) -> str:
         return f"{self.upstream.scheme}://{self.authority.decode('ascii')}{target}"
@@ -205,10 +205,10 @@ def _is_loopback(authority: str, port: int | None) -> bool:
     """Whether an authority is a loopback address, with that port unless it is None."""
     try:
         parts = urllib.parse.urlsplit(f"//{authority}")
-        host, asked = parts.hostname or "", parts.port
+        host, named = parts.hostname or "", parts.port
     except ValueError:
         return False
-    if port is not None and (asked or 80) != port:
+    if port is not None and (named or 80) != port:
         return False
     if host == "localhost":
         return True

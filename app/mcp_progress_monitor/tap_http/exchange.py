@@ -241,9 +241,9 @@ class TappedExchange:
         found = outline(raw, headers) if raw and is_readable else None
         self._is_at_endpoint = tap.is_endpoint(self._target)
         self._message = found if self._is_at_endpoint or (found and found.is_message) else None
-        asked = TappedRequest(self._method, self._target, headers, self._message)
-        self._session = session = tap.sessions.of(asked)
-        session.is_listening |= asked.is_listening
+        request = TappedRequest(self._method, self._target, headers, self._message)
+        self._session = session = tap.sessions.of(request)
+        session.is_listening |= request.is_listening
         self._learn_secrets(session)
         yield from tap.drain(session)
         carried = None
@@ -256,7 +256,7 @@ class TappedExchange:
             why = FULL if lost else _CUT
             self._event("not_recorded", bytes=lost or len(raw), messages=1, why=why)
         url = tap.addresses.upstream_url(self._target)
-        purpose = self._purpose(asked)
+        purpose = self._purpose(request)
         self._exchange = session.record.sent(self._method, url, self._headers, purpose, carried)
         self._count_held()
         yield from tap.drain(session)
@@ -265,14 +265,14 @@ class TappedExchange:
         credentials = {n: v for n, v in self._headers if n.lower() == "authorization"}
         session.record.redactor.learn({}, credentials, str(self._tap.addresses.upstream))
 
-    def _purpose(self, asked: TappedRequest) -> str:
+    def _purpose(self, request: TappedRequest) -> str:
         if self._target.startswith(recorder.WELL_KNOWN):
             return "auth"
         if not self._is_at_endpoint and self._message is None:
             return "other"
-        if asked.method == "GET":
-            return "resume" if "last-event-id" in asked.headers else "listen"
-        return {"POST": "message", "DELETE": "end"}.get(asked.method, "other")
+        if request.method == "GET":
+            return "resume" if "last-event-id" in request.headers else "listen"
+        return {"POST": "message", "DELETE": "end"}.get(request.method, "other")
 
     def _record_response(
         self, status: int, reason: str, version: str, headers: Headers

@@ -63,7 +63,7 @@ _NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
 _CHANGEABLE: Final = frozenset({EVENTS, JSON})
-_NO_TUNNELS: Final = "The tap leads to one server and makes no tunnels"
+_NO_TUNNELS: Final = "The tap forwards to one server and does not open tunnels"
 
 
 class _ClientGoneError(Exception):
@@ -131,8 +131,8 @@ class ProxyConnection:
     async def _pass_on(self, event: h11.Request) -> bool:
         """Pass on a request and its response; returns whether both are complete."""
         target = self._addresses.target(event.target).decode("latin-1")
-        asked = [(_text(name), _text(value)) for name, value in event.headers.raw_items()]
-        exchange = TappedExchange(self._recorder, event.method.decode("ascii"), target, asked)
+        headers = [(_text(name), _text(value)) for name, value in event.headers.raw_items()]
+        exchange = TappedExchange(self._recorder, event.method.decode("ascii"), target, headers)
         self._has_request = anyio.Event()
         reason, ended_by = STOPPED, "tap"
         try:

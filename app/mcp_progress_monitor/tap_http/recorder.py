@@ -93,17 +93,17 @@ class ClientSession:
         self.broken: dict[str, int] = {}
         """Requests whose streams broke before their replies, by the id of the last event."""
 
-    def may_take(self, asked: TappedRequest) -> bool:
+    def may_take(self, request: TappedRequest) -> bool:
         """Whether a request without a session id can belong to this session."""
         if self.id is not None or self.is_legacy_sse:
             return False
-        if asked.is_listening:
+        if request.is_listening:
             return not self.is_listening
-        if asked.message is None:
+        if request.message is None:
             return True
-        if asked.message.method == INITIALIZE:
+        if request.message.method == INITIALIZE:
             return not (self.is_established or self.open_ids)
-        return asked.message.id not in self.open_ids
+        return request.message.id not in self.open_ids
 
 
 class ClientSessions:
@@ -127,9 +127,9 @@ class ClientSessions:
     def is_endpoint(self, target: str) -> bool:
         return target in self._by_target
 
-    def of(self, asked: TappedRequest) -> ClientSession:
+    def of(self, request: TappedRequest) -> ClientSession:
         """The session of a request, a new one if none is found."""
-        session = self._known(asked) or self._begin(asked)
+        session = self._known(request) or self._begin(request)
         self._open[session] = self._open.pop(session, None)
         return session
 
@@ -152,21 +152,21 @@ class ClientSessions:
             for name in [name for name, each in names.items() if each is session]:
                 del names[name]
 
-    def _known(self, asked: TappedRequest) -> ClientSession | None:
-        id_ = asked.headers.get(SESSION)
+    def _known(self, request: TappedRequest) -> ClientSession | None:
+        id_ = request.headers.get(SESSION)
         if id_ is not None:
             return self._by_id.get(id_)
-        if asked.target in self._by_target:
-            return self._by_target[asked.target]
-        agent = asked.headers.get("user-agent", "")
+        if request.target in self._by_target:
+            return self._by_target[request.target]
+        agent = request.headers.get("user-agent", "")
         of_client = [each for each in reversed(self._open) if each.agent == agent]
-        if asked.message is None and not asked.is_listening and of_client:
+        if request.message is None and not request.is_listening and of_client:
             return of_client[0]
-        return next((each for each in of_client if each.may_take(asked)), None)
+        return next((each for each in of_client if each.may_take(request)), None)
 
-    def _begin(self, asked: TappedRequest) -> ClientSession:
-        session = self._make(asked.headers.get("user-agent", ""), asked)
-        if (id_ := asked.headers.get(SESSION)) is not None:
+    def _begin(self, request: TappedRequest) -> ClientSession:
+        session = self._make(request.headers.get("user-agent", ""), request)
+        if (id_ := request.headers.get(SESSION)) is not None:
             self.name(session, id_)
             session.is_established = True
         return session
@@ -398,22 +398,22 @@ class TapRecorder:
         if idle is not None:
             self.end_session(idle, _TOO_MANY, "tap")
 
-    def begin_session(self, agent: str, asked: TappedRequest) -> ClientSession:
+    def begin_session(self, agent: str, request: TappedRequest) -> ClientSession:
         self.count += 1
         framer = Framer(f"{self._name}#{self.count}", self._numbers)
         clock = Clock(monotonic=lambda: self._now[1], wall=lambda: self._now[0])
         session = ClientSession(framer, clock, agent)
-        session.inbound.record_event("opened", **self.opening(asked))
+        session.inbound.record_event("opened", **self.opening(request))
         if self.faults is not None:
             session.inbound.record_event("script", **self.faults.opening())
         return session
 
-    def opening(self, asked: TappedRequest) -> dict[str, object]:
-        is_legacy_sse = asked.is_listening and SESSION not in asked.headers
+    def opening(self, request: TappedRequest) -> dict[str, object]:
+        is_legacy_sse = request.is_listening and SESSION not in request.headers
         return {
             "url": self.addresses.shown,
             "transport": "sse" if is_legacy_sse else "http",
-            "headers": sorted(name for name in asked.headers if _is_of_server(name)),
+            "headers": sorted(name for name in request.headers if _is_of_server(name)),
             "auth": "headers",
             "listen": self.addresses.own,
         }

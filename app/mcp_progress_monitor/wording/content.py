@@ -104,7 +104,7 @@ def searchable(value: Any) -> str:
 def _with_elisions(value: Any) -> Any:
     """Replace each value elided from a large message by a text that says so."""
     if isinstance(value, Elided):
-        return f"… {value.size:,} bytes left out …"
+        return f"… {value.size:,} bytes omitted …"
     if isinstance(value, dict):
         return {name: _with_elisions(member) for name, member in value.items()}
     return [_with_elisions(element) for element in value] if isinstance(value, list) else value

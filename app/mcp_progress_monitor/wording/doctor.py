@@ -208,7 +208,7 @@ def _stderr(lines: Sequence[str]) -> Iterator[Line]:
     left_out = len(lines) - _LINES
     if left_out > 0:
         earlier = formatting.count(left_out, "earlier line", "earlier lines")
-        yield Line(f"{earlier} left out", Look.MUTED)
+        yield Line(f"{earlier} omitted", Look.MUTED)
     for line in lines[-_LINES:]:
         yield Line(plain(line[: 4 * _LINE], _LINE), Look.CODE)
 

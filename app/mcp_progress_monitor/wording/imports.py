@@ -32,7 +32,7 @@ class SecretsAs(enum.Enum):
     TEXT = "text"
 
 
-class AskedInput(NamedTuple):
+class RequiredInput(NamedTuple):
     """A required input, and the servers that need it."""
 
     input: Input
@@ -78,7 +78,7 @@ def detail_lines(row: ImportRow, saved: Mapping[str, CatalogueEntry]) -> list[st
     return list(_details(row, row.found, saved.get(row.name)))
 
 
-def required_inputs(rows: Iterable[ImportRow]) -> list[AskedInput]:
+def required_inputs(rows: Iterable[ImportRow]) -> list[RequiredInput]:
     """The inputs that the servers of a file require, each once."""
     inputs: dict[str, Input] = {}
     servers: dict[str, list[str]] = {}
@@ -86,7 +86,7 @@ def required_inputs(rows: Iterable[ImportRow]) -> list[AskedInput]:
         for each in row.found.asks if row.found is not None else ():
             inputs.setdefault(each.id, each)
             servers.setdefault(each.id, []).append(found_name(row))
-    return [AskedInput(each, tuple(servers[each.id])) for each in inputs.values()]
+    return [RequiredInput(each, tuple(servers[each.id])) for each in inputs.values()]
 
 
 def error_lines(errors: Iterable[ErrorDetails]) -> str:

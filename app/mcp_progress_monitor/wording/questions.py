@@ -269,7 +269,7 @@ _LONGEST: Final = 8_000  # characters of a URL to open: browsers accept no more
 
 
 class UrlParts(NamedTuple):
-    """A URL that a server wants opened, split so that its host stands out.
+    """A URL that a server asks to open, split to emphasise its host.
 
     `shown` is the full URL with invisible characters made visible; it contains `host`. `refusal`
     says why it is not opened, and is empty if it can be.

@@ -87,7 +87,7 @@ async def test_call_and_send_lead_to_a_watched_job(qapp: QApplication, data_dir:
         assert window.job_list.isAncestorOf(window.focusWidget())
 
 
-async def test_a_page_that_opened_by_itself_makes_room_for_jobs(
+async def test_a_page_that_opened_automatically_makes_room_for_jobs(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with running(qapp, data_dir) as program:

@@ -182,7 +182,7 @@ def test_limits_are_seconds_off_or_as_usual(form: CallForm, calls: list[Call]) -
 
 @pytest.mark.parametrize("entered", ["soon", "-1", "NaN", "Infinity", "1e300", "86400001"])
 @pytest.mark.parametrize("name", ["Idle timeout in seconds", "Total timeout in seconds"])
-def test_what_is_no_limit_is_refused_in_words(
+def test_what_is_no_limit_is_refused_with_a_message(
     form: CallForm, calls: list[Call], name: str, entered: str
 ) -> None:
     form.form.set_value({"rows": 1})
@@ -204,7 +204,7 @@ def test_the_usual_limits_are_those_of_the_server_and_the_kind(form: CallForm) -
     assert _line(form, "Total timeout in seconds").placeholderText() == "7200 (default)"
 
 
-def test_a_call_goes_on_by_itself_if_that_is_chosen_and_that_is_remembered(
+def test_a_call_is_resumed_automatically_if_that_is_chosen_and_that_is_remembered(
     form: CallForm, calls: list[Call]
 ) -> None:
     form.form.set_value({"rows": 1})
@@ -293,7 +293,7 @@ def test_what_is_found_nowhere_is_not_sent(form: CallForm, calls: list[Call]) ->
     assert not _button(form, "Send").isEnabled()
 
 
-def test_opened_again_it_says_nothing_of_the_last_search_and_call(form: CallForm) -> None:
+def test_reopening_the_form_clears_the_search_and_the_message(form: CallForm) -> None:
     search = _line(form, "Search by name, title and description")
     search.setText("crawl")
     form.send()
@@ -356,7 +356,7 @@ def test_a_call_is_filled_in_for_editing(form: CallForm, calls: list[Call]) -> N
     assert not form.choose("db", "ping", "export")
 
 
-def test_what_is_entered_survives_news_of_the_servers(form: CallForm) -> None:
+def test_what_is_entered_survives_changes_of_the_servers(form: CallForm) -> None:
     QTest.keyClicks(_line(form, "rows"), "5")
     form.set_servers([_OTHER, _DB])
     assert form.form.value() == {"rows": 5}
@@ -462,7 +462,7 @@ def test_a_job_of_an_unlisted_tool_is_edited_and_sent_again(
     assert calls == [Call("db", "tools/call", {"name": "gone", "arguments": {"x": 1}})]
 
 
-def test_a_server_that_is_not_connected_is_said_and_can_be_connected(
+def test_a_server_that_is_not_connected_is_reported_and_can_be_connected(
     form: CallForm, calls: list[Call], qtbot: QtBot
 ) -> None:
     form.form.set_value({"rows": 5})
@@ -524,7 +524,7 @@ def test_a_call_as_a_task_is_asked_for_and_remembered_for_its_tool(
     assert form.options.task.state() == {"as_task": True, "ttl_s": "90"}
 
 
-def test_a_time_to_live_that_is_none_is_said_before_anything_is_sent(
+def test_a_time_to_live_that_is_none_is_reported_before_anything_is_sent(
     dialog: CallDialog, calls: list[Call]
 ) -> None:
     form = dialog.form

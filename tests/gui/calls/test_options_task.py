@@ -72,7 +72,7 @@ def test_what_the_tool_says_is_in_the_tip(options: TaskOptions, support: str) ->
     assert f"“{support}”" in options.choice.toolTip()
 
 
-def test_a_task_is_wished_for_with_its_time_to_live(options: TaskOptions) -> None:
+def test_a_task_is_requested_with_its_time_to_live(options: TaskOptions) -> None:
     options.choice.setCurrentIndex(1)
     options.ttl.setText("90")
     assert options.request() == TaskAugmentation(True, 90_000.0)
@@ -87,7 +87,7 @@ def test_a_time_to_live_that_is_none_is_refused_by_name(options: TaskOptions, en
         options.request()
 
 
-def test_in_the_extension_the_server_decides_and_keeps_as_it_likes(options: TaskOptions) -> None:
+def test_with_the_tasks_extension_the_server_chooses_the_time_to_live(options: TaskOptions) -> None:
     options.show_offer(of("2026-07-28", {"extensions": {TASKS_EXTENSION: {}}}), tool("forbidden"))
     assert options.choice.isEnabled()
     assert "the server decides" in options.choice.toolTip()

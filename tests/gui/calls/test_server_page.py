@@ -98,7 +98,7 @@ def test_the_server_itself_is_shown_as_it_declared_itself(page: ServerPage) -> N
     assert page.list.isVisible()
 
 
-def test_of_a_recording_nothing_is_called(qtbot: QtBot, appearance: Appearance) -> None:
+def test_a_recordings_tools_cannot_be_called(qtbot: QtBot, appearance: Appearance) -> None:
     page = ServerPage(appearance, is_read_only=True)
     qtbot.addWidget(page)
     page.show_server(SERVER)

@@ -45,7 +45,7 @@ def test_what_cannot_be_seen_is_written_out() -> None:
     assert _changed("a", "a\u202e") == ["-a", r"+a\u202e"]
 
 
-def test_much_is_compared_in_part_and_that_is_said() -> None:
+def test_much_is_compared_in_part_and_that_is_reported() -> None:
     long = "\n".join(map(str, range(5_000)))
     assert differences(long, f"{long}\nmore") == ["@@ Only the first 4,000 lines were compared. @@"]
 

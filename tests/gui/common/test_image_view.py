@@ -85,7 +85,9 @@ def test_a_large_image_is_shrunk_to_fit(view: ImageView) -> None:
     ],
     ids=["no base64", "no image", "svg", "too long", "bomb"],
 )
-def test_what_cannot_be_shown_is_refused_in_words(view: ImageView, sent: str, words: str) -> None:
+def test_what_cannot_be_shown_is_refused_with_a_message(
+    view: ImageView, sent: str, words: str
+) -> None:
     view.show_base64(encoded(red(4, 4)))
     view.show_base64(sent)
     assert view.text == words

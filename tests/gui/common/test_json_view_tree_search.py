@@ -90,7 +90,7 @@ def test_f3_goes_on_from_the_tree_and_escape_goes_there(page: _Page) -> None:
     assert page.field.hasFocus()
 
 
-def test_what_is_not_there_is_said(page: _Page) -> None:
+def test_what_is_not_there_is_reported(page: _Page) -> None:
     page.field.setText("nowhere")
     assert page.count == "no matches"
     direct = Qt.FindChildOption.FindDirectChildrenOnly
@@ -118,7 +118,7 @@ def test_a_place_far_down_is_reached_without_opening_all_before_it(
     assert page.tree.visualRect(page.tree.currentIndex()).isValid()
 
 
-def test_only_so_many_places_are_kept_and_that_is_said(page: _Page, qtbot: QtBot) -> None:
+def test_only_so_many_places_are_kept_and_that_is_reported(page: _Page, qtbot: QtBot) -> None:
     page.show_value(["x"] * 10_001)
     page.field.setText("x")
     qtbot.waitUntil(lambda: not page.search.is_searching)

@@ -58,7 +58,7 @@ def test_a_picture_is_as_sharp_as_its_view(view: QPixmap) -> None:
     assert (picture.size(), picture.devicePixelRatio()) == (QSize(40, 20), 2)
 
 
-def test_forgetting_has_all_painted_anew(view: QPixmap) -> None:
+def test_forget_repaints_every_cell(view: QPixmap) -> None:
     pictures, cell = CellCache(), Cell("red")
     pictures.of(view, _SIZE, "a", _WHITE, cell)
     pictures.forget()

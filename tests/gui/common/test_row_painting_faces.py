@@ -30,7 +30,7 @@ _WORDS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Z
 
 @given(words=_WORDS | st.text(max_size=20), width=st.integers(0, 400), in_middle=st.booleans())
 @example(words="0\t", width=24, in_middle=False)
-def test_words_are_elided_as_qt_would(words: str, width: int, in_middle: bool) -> None:
+def test_texts_are_elided_as_qt_does(words: str, width: int, in_middle: bool) -> None:
     place = Qt.TextElideMode.ElideMiddle if in_middle else Qt.TextElideMode.ElideRight
     for face in _FACES:
         expected = face.metrics.elidedText(words, place, width)

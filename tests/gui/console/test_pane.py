@@ -283,7 +283,7 @@ def test_choices_are_remembered(pane: StderrPane, qtbot: QtBot, appearance: Appe
     assert other.server is None
 
 
-def test_a_replay_that_begins_anew_leaves_nothing(qtbot: QtBot, two: StderrPane) -> None:
+def test_a_replay_that_begins_again_leaves_nothing(qtbot: QtBot, two: StderrPane) -> None:
     two.clear()
     assert (two.text.toPlainText(), two.plain_text()()) == ("", "")
     assert two.server_choice.count() == 1

@@ -196,7 +196,7 @@ async def test_jobs_and_servers_lead_to_their_findings(
         assert pane.shown.count == 0
 
 
-async def test_a_replay_that_begins_anew_has_no_findings_yet(
+async def test_a_replay_that_begins_again_has_no_findings_yet(
     qapp: QApplication, recording: Path, data_dir: Path
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:

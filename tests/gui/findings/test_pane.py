@@ -201,7 +201,7 @@ def test_the_rules_of_each_server_are_a_table(pane: FindingsPane) -> None:
     assert not pane.rules_table.isVisible()
 
 
-def test_findings_beyond_the_most_are_counted_and_said(
+def test_findings_beyond_the_most_are_counted_and_reported(
     pane: FindingsPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "MOST_RESULTS", 1)

@@ -88,7 +88,7 @@ def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance
 
 
 @pytest.mark.parametrize("what", ["request", "result", "token"])
-def test_copying_names_the_job_and_what_of_it(pane: JobList, what: str) -> None:
+def test_copy_actions_emit_the_job_and_what_to_copy(pane: JobList, what: str) -> None:
     said = heard(pane.copy_requested)
     pane.select(3)
     pane.action(what).trigger()
@@ -125,7 +125,7 @@ def test_the_request_of_another_client_can_be_edited_after_its_end(
 
 
 @pytest.mark.parametrize("action", ["edit", "follow", "report", "ticks"])
-def test_a_wish_for_one_job_names_it(pane: JobList, action: str) -> None:
+def test_a_request_for_one_job_names_it(pane: JobList, action: str) -> None:
     said = heard(getattr(pane, f"{action}_requested"))
     pane.select(4)
     pane.action(action).trigger()
@@ -320,7 +320,7 @@ def test_automatic_resuming_is_asked_for_and_called_off(stopped: JobList) -> Non
     assert said == [((5,), True), ((6,), False)]
 
 
-def test_a_request_of_a_server_cannot_go_on_by_itself(
+def test_a_request_of_a_server_cannot_resume_automatically(
     pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
     source.put(job(id=1, sender=Side.SERVER))
@@ -338,7 +338,7 @@ def test_removing_a_resumable_row_is_forgetting_it(qtbot: QtBot, stopped: JobLis
     assert (removed, forgotten) == ([(3, 4)], [(5, 6)])
 
 
-def test_cancelling_keeps_a_waiting_job_from_going_on_by_itself(
+def test_cancelling_stops_the_automatic_resuming_of_a_waiting_job(
     qtbot: QtBot, stopped: JobList
 ) -> None:
     said = heard(stopped.cancel_requested)

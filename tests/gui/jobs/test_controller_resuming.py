@@ -115,7 +115,7 @@ async def test_a_changed_server_is_asked_about_and_is_no_failure(stage: Stage) -
     assert stage.told == []
 
 
-async def test_what_the_user_agreed_to_is_used(stage: Stage) -> None:
+async def test_resuming_uses_the_approved_definition(stage: Stage) -> None:
     stage.resuming.resume_as_saved((4, 7))
     await anyio.wait_all_tasks_blocked()
     assert sorted(stage.engine.asked) == [("resume", 4, True), ("resume", 7, True)]
@@ -143,7 +143,7 @@ async def test_a_new_limit_holds_for_jobs_that_go_on_by_themselves_already(stage
     assert stage.engine.asked == [("automatic", 2, limited), ("automatic", 3, limited)]
 
 
-async def test_forgetting_many_is_one_wish(stage: Stage) -> None:
+async def test_forgetting_several_jobs_is_one_request(stage: Stage) -> None:
     stage.resuming.forget([3, 4])
     stage.resuming.reissue((5, 6))
     await anyio.wait_all_tasks_blocked()

@@ -59,7 +59,7 @@ def wishes(pane: JobPane) -> list[tuple[int, Limits]]:
     return made
 
 
-def test_both_clocks_are_read_in_words(shown: JobClocks) -> None:
+def test_both_clocks_are_shown_as_text(shown: JobClocks) -> None:
     assert shown.idle.label.text() == "Idle timeout in 29 min 59 s"
     assert shown.total.label.text() == "Total timeout in 58 min 20 s"
     assert shown.note.text() == ""
@@ -78,7 +78,7 @@ def test_a_job_that_is_not_waited_for_has_none(pane: JobPane, shown: JobClocks) 
     assert not shown.isVisible()
 
 
-def test_a_recording_has_none(pane: JobPane, shown: JobClocks) -> None:
+def test_a_recording_shows_no_clocks(pane: JobPane, shown: JobClocks) -> None:
     pane.set_source(FakeJobs(job(id=1)))
     pane.show_job(1)
     assert pane.header.isVisible()

@@ -71,7 +71,7 @@ def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance
     return made
 
 
-def test_the_button_of_a_running_row_cancels_that_job(qtbot: QtBot, pane: JobList) -> None:
+def test_the_cancel_button_in_a_row_cancels_its_job(qtbot: QtBot, pane: JobList) -> None:
     said = heard(pane.cancel_requested)
     click(qtbot, pane, 1, Column.ACTIONS)
     assert said == [(2,)]
@@ -207,7 +207,7 @@ def test_names_stay_readable_however_often_a_narrow_window_is_opened(
     assert widths[0] > 140
 
 
-def test_a_layout_without_names_is_mended(
+def test_a_layout_without_names_is_fixed(
     qtbot: QtBot, pane: JobList, jobs: JobsModel, shown: JobFilter, appearance: Appearance
 ) -> None:
     wide = pane.table.header().sectionSize(Column.JOB)

@@ -84,7 +84,7 @@ class PassingJobs(FakeJobs):
         return None if found is None or now is None else found._replace(snapshot=now)
 
 
-def test_the_pane_and_the_row_tell_the_same_at_every_moment(
+def test_the_job_pane_and_its_row_always_show_the_same(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     source, rows = PassingJobs(job(id=1)), JobsModel()
@@ -117,7 +117,7 @@ def test_it_opens_without_a_job(pane: JobPane) -> None:
     assert not pane.tabs.isVisible()
 
 
-def test_the_header_says_everything_in_words(pane: JobPane) -> None:
+def test_the_header_shows_everything_as_text(pane: JobPane) -> None:
     pane.show_job(1)
     shown = words(pane)
     assert "export_orders" in shown
@@ -147,12 +147,12 @@ def test_in_a_narrow_pane_buttons_make_room_for_the_name(pane: JobPane) -> None:
         assert cancel.toolTip().startswith("Cancel")
 
 
-def test_a_failure_is_reported_in_the_servers_words(pane: JobPane) -> None:
+def test_a_failure_is_reported_with_the_servers_message(pane: JobPane) -> None:
     pane.show_job(2)
     assert "Server error (-32000): disk full" in words(pane)
 
 
-def test_a_failure_of_our_own_is_not_put_into_the_servers_mouth(
+def test_our_own_failure_is_not_attributed_to_the_server(
     pane: JobPane, source: CountingJobs
 ) -> None:
     source.put(job(id=2, state=JobState.LOST, failure=Failure("local", "connection gone")))

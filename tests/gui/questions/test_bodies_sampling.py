@@ -90,14 +90,18 @@ def test_an_image_is_a_thumbnail_however_large_it_is(qtbot: QtBot, appearance: A
     assert "1,000 x 500" in image.text
 
 
-def test_of_many_images_the_first_few_are_decoded(qtbot: QtBot, appearance: Appearance) -> None:
+def test_only_the_first_images_of_a_question_are_decoded(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
     blocks = [drawn(2, 2)] * 30
     view = conversation(qtbot, appearance, {"role": "user", "content": blocks})
     assert len(view.findChildren(ImageView)) == 8
     assert view.text().count("not shown here") == 22
 
 
-def test_an_image_that_is_none_is_reported_in_words(qtbot: QtBot, appearance: Appearance) -> None:
+def test_an_image_that_is_none_is_reported_with_a_message(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
     broken = {"type": "image", "data": "%%", "mimeType": "image/png"}
     view = conversation(qtbot, appearance, {"role": "user", "content": broken})
     image = view.findChild(ImageView)

@@ -156,7 +156,7 @@ async def test_a_page_is_opened_by_a_click_and_no_other_than_the_one_shown(
         assert program.window.notices.errors()[-1].what == "Cannot open the page"
 
 
-async def test_a_rule_answers_by_itself_and_that_is_reported_once(
+async def test_a_rule_answers_automatically_and_that_is_reported_once(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with connected(qapp, data_dir) as program:

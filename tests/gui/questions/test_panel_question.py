@@ -110,7 +110,7 @@ def test_control_and_enter_accept_what_fits(qtbot: QtBot, panel: QuestionPanel) 
     assert told.args == [1, Accept({"name": "Ada", "colour": "r"})]
 
 
-def test_what_does_not_fit_is_not_sent_and_said_at_its_field(
+def test_what_does_not_fit_is_not_sent_and_reported_at_its_field(
     qtbot: QtBot, panel: QuestionPanel
 ) -> None:
     view = shown(panel)
@@ -182,7 +182,7 @@ def test_tab_goes_from_the_fields_to_the_answers(panel: QuestionPanel) -> None:
     assert places == sorted(places)
 
 
-def test_how_long_ago_it_was_asked_is_reported_anew(
+def test_how_long_ago_it_was_asked_is_reported_again(
     panel: QuestionPanel, questions: QuestionsModel, source: FakeQuestions
 ) -> None:
     source.time = 160.0

@@ -57,7 +57,9 @@ def test_a_path_becomes_an_address_and_an_empty_line_nothing(dialog: RootsDialog
 
 
 @pytest.mark.parametrize("entered", ["relative/path", "https://example.com/"])
-def test_what_is_no_folder_is_said_and_nothing_is_saved(dialog: RootsDialog, entered: str) -> None:
+def test_what_is_no_folder_is_reported_and_nothing_is_saved(
+    dialog: RootsDialog, entered: str
+) -> None:
     said = heard(dialog.roots_chosen)
     dialog.add(entered, "")
     dialog.accept()
@@ -68,7 +70,7 @@ def test_what_is_no_folder_is_said_and_nothing_is_saved(dialog: RootsDialog, ent
 @pytest.mark.parametrize(
     "uri", ["file:///a%2Fb", "file:///srv?x", "file://[", "https://a/", "file:///a%E2%80%AEb"]
 )
-def test_what_would_not_come_back_the_same_is_shown_as_its_address(uri: str) -> None:
+def test_a_uri_that_no_path_can_represent_is_shown_as_a_uri(uri: str) -> None:
     assert as_folder(uri) == uri
 
 

@@ -60,7 +60,7 @@ def test_only_what_a_rule_needs_is_asked_for(qtbot: QtBot, appearance: Appearanc
     assert dialog.boxes["url"].editor.isHidden()
 
 
-def test_a_fixed_answer_that_is_no_json_is_said_and_nothing_is_saved(
+def test_a_fixed_answer_that_is_no_json_is_reported_and_nothing_is_saved(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     dialog = dialog_of(qtbot, appearance)

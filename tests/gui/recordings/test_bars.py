@@ -161,7 +161,9 @@ def test_skipping_silence_is_passed_on(bar: ReplayBar, replay: Replay) -> None:
     assert replay.skips_silence
 
 
-def test_a_recording_of_one_moment_has_nowhere_to_go(qtbot: QtBot, appearance: Appearance) -> None:
+def test_a_recording_without_duration_disables_the_slider(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
     owner = QWidget()
     qtbot.addWidget(owner)
     bar = ReplayBar(replay_of(FakePlayer(0.0), owner), None, appearance, owner)

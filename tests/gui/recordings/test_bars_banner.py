@@ -35,7 +35,7 @@ def words(banner: RecordingBanner) -> str:
     return " ".join(label.text() for label in banner.findChildren(QLabel) if label.isVisible())
 
 
-def test_name_date_length_and_size_are_said(banner: RecordingBanner) -> None:
+def test_name_date_length_and_size_are_reported(banner: RecordingBanner) -> None:
     said = words(banner)
     for part in ("<b>night.mcprec", "2023-11-1", "4 min 12 s", "12.3 MB", "read-only"):
         assert part in said
@@ -52,7 +52,7 @@ def test_all_of_it_is_plain_text(banner: RecordingBanner) -> None:
     assert formats == {Qt.TextFormat.PlainText}
 
 
-def test_the_first_error_is_in_words_and_the_others_are_counted(
+def test_the_first_error_is_shown_and_the_others_are_counted(
     qtbot: QtBot, banner: RecordingBanner
 ) -> None:
     banner.show_errors([CUT])

@@ -117,7 +117,7 @@ def test_deleting_asks_first_and_enter_deletes_nothing(
     assert deleted == []
 
 
-def test_what_was_agreed_to_is_deleted_but_not_what_is_written(dialog: RecordingsDialog) -> None:
+def test_what_was_approved_is_deleted_but_not_what_is_written(dialog: RecordingsDialog) -> None:
     deleted = heard(dialog.delete_requested)
     select(dialog, "a.mcprec", "c.mcprec")
     dialog.delete_button.click()
@@ -132,7 +132,7 @@ def test_one_that_is_being_written_cannot_be_deleted(dialog: RecordingsDialog) -
     assert not dialog.delete_button.isEnabled()
 
 
-def test_what_is_selected_stays_so_when_the_list_is_read_anew(dialog: RecordingsDialog) -> None:
+def test_reloading_the_list_keeps_the_selection(dialog: RecordingsDialog) -> None:
     select(dialog, "a.mcprec")
     dialog.show_entries([SMALL, WRITTEN])
     assert dialog.selected() == (SMALL,)

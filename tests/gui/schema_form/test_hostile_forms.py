@@ -137,7 +137,7 @@ def test_nested_fields_end_somewhere(form: SchemaForm) -> None:
     assert len(form.findChildren(QLineEdit)) <= MOST_FIELDS
 
 
-def test_what_could_not_be_checked_is_said_beside_the_form(form: SchemaForm) -> None:
+def test_what_could_not_be_checked_is_reported_beside_the_form(form: SchemaForm) -> None:
     field = {"type": "string", "pattern": "(x+x+)+y"}
     form.set_schema({"type": "object", "properties": {"a": field}}, {"a": "x" * 3_000})
     assert form.check() == []

@@ -74,7 +74,7 @@ def test_the_keyboard_begins_in_sight(pane: ServerLogPane, model: ServerLogModel
     assert pane.table.currentIndex().row() > 30
 
 
-def test_the_newest_stays_in_sight_until_the_user_looks_back(
+def test_the_log_follows_the_newest_message_until_the_user_scrolls_up(
     pane: ServerLogPane, model: ServerLogModel
 ) -> None:
     bar = pane.table.verticalScrollBar()

@@ -49,7 +49,7 @@ def test_the_exact_command_is_shown_with_names_of_variables_and_no_values(qtbot:
     assert not any("hush" in text for text in texts)
 
 
-def test_a_change_of_what_was_agreed_to_is_said_with_its_parts(qtbot: QtBot) -> None:
+def test_the_consent_dialog_lists_what_changed_since_the_approval(qtbot: QtBot) -> None:
     changes = ("arguments", "hidden value of API_KEY changed")
     dialog = ConsentDialog("f", _DEFINITIONS[:1], earlier=[EarlierApproval(changes)])
     qtbot.addWidget(dialog)

@@ -59,7 +59,7 @@ def test_no_part_of_a_long_command_is_out_of_sight(qtbot: QtBot) -> None:
     assert dialog.text.horizontalScrollBar().maximum() == 0
 
 
-def test_agreeing_is_reported_for_each_job_once(qtbot: QtBot) -> None:
+def test_approving_reports_each_job_once(qtbot: QtBot) -> None:
     dialog = dialog_of(qtbot)
     for job in (4, 7, 4):
         dialog.add_job(job)

@@ -70,7 +70,7 @@ async def test_a_command_from_a_file_runs_only_after_consent(
         await until(lambda: not state(program, "evil").is_up)
 
 
-async def test_what_was_agreed_to_runs_after_a_restart_of_the_program_without_a_question(
+async def test_what_was_approved_runs_after_a_restart_of_the_program_without_a_question(
     qapp: QApplication, data_dir: Path
 ) -> None:
     save(data_dir, demo=demo_entry(connectAtStart=True))
@@ -109,7 +109,7 @@ async def test_a_changed_command_asks_again_and_the_server_goes_on_as_it_was(
         await until(mark.exists)
 
 
-async def test_a_server_whose_consent_is_gone_is_not_mended_by_another_command(
+async def test_a_server_without_approval_does_not_reconnect_with_another_command(
     qapp: QApplication, data_dir: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"
@@ -420,7 +420,7 @@ async def test_a_file_of_the_command_line_does_not_start_a_saved_server_of_its_n
         assert not mark.exists()
 
 
-async def test_a_job_that_is_issued_again_runs_nothing_that_was_not_agreed_to(
+async def test_a_job_that_is_issued_again_runs_nothing_that_was_not_approved(
     qapp: QApplication, data_dir: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"

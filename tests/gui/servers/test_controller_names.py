@@ -52,7 +52,7 @@ async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
     assert list(saved) == ["mine", "other"]
 
 
-async def test_a_server_that_the_file_has_no_more_can_be_removed_while_it_is_connected(
+async def test_a_connected_server_that_left_the_file_can_be_removed(
     qapp: QApplication, data_dir: Path
 ) -> None:
     demo = demo_definition()

@@ -144,7 +144,9 @@ def test_a_notice_offers_it_for_the_error_of_a_server_only(doctoring: DoctorCont
     doctoring.pane.close()
 
 
-def test_its_wishes_go_the_way_of_the_lists(qtbot: QtBot, doctoring: DoctorController) -> None:
+def test_its_buttons_request_what_those_of_the_server_list_do(
+    qtbot: QtBot, doctoring: DoctorController
+) -> None:
     doctoring.open("crawler")
     window, pane = window_of(doctoring), doctoring.pane
     assert pane is not None

@@ -75,7 +75,7 @@ def test_the_first_button_does_what_the_state_needs(
     ("button", "signal"),
     [("edit", "edit_requested"), ("stderr", "stderr_requested"), ("traffic", "traffic_requested")],
 )
-def test_each_wish_names_the_server(
+def test_each_request_names_the_server(
     qtbot: QtBot, pane: DoctorPane, button: str, signal: str
 ) -> None:
     with qtbot.waitSignal(getattr(pane, signal)) as told:

@@ -161,7 +161,7 @@ def test_a_secret_goes_to_the_keyring_and_not_into_the_definition(
     )
 
 
-def test_without_a_keyring_a_secret_is_refused_and_what_else_can_be_done_is_said(
+def test_without_a_keyring_a_secret_is_refused_and_what_else_can_be_done_is_reported(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     editor = opened(qtbot, appearance)
@@ -394,7 +394,7 @@ def test_tab_goes_through_fields_and_variables_to_the_buttons_and_round(
     assert at is way[0]
 
 
-def test_without_a_command_the_command_alone_is_to_be_mended(
+def test_without_a_command_the_command_alone_is_to_be_fixed(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     editor = opened(qtbot, appearance)

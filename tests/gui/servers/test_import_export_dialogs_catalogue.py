@@ -40,7 +40,7 @@ def test_every_server_is_ticked_and_secrets_are_not_wanted(dialog: ServerExportD
     assert dialog.request() == ServerExportRequest(("db", "<b>orders</b>"), OURS.key)
 
 
-def test_each_choice_asks_for_the_text_anew(dialog: ServerExportDialog) -> None:
+def test_each_choice_asks_for_the_text_again(dialog: ServerExportDialog) -> None:
     heard = wishes(dialog)
     dialog.form.setCurrentIndex(1)
     dialog.servers.item(1).setCheckState(Qt.CheckState.Unchecked)
@@ -52,13 +52,13 @@ def test_each_choice_asks_for_the_text_anew(dialog: ServerExportDialog) -> None:
     ]
 
 
-def test_what_is_left_out_is_said_and_bounded(dialog: ServerExportDialog) -> None:
+def test_what_is_left_out_is_reported_and_bounded(dialog: ServerExportDialog) -> None:
     dialog.show_text("{}", [f"db: the value of A{number}" for number in range(30)])
     assert "db: the value of A0;" in dialog.note.text()
     assert "and 10 more" in dialog.note.text()
 
 
-def test_that_secrets_stand_in_it_is_said(dialog: ServerExportDialog) -> None:
+def test_exporting_secrets_warns_about_plain_text(dialog: ServerExportDialog) -> None:
     dialog.with_secrets.click()
     dialog.show_text("{}", [])
     assert "plain text" in dialog.note.text()

@@ -98,7 +98,7 @@ def test_what_is_no_page_cannot_be_opened_and_says_why(bar: SignInBar, url: str)
     assert "\u202e" not in bar.whole.toPlainText()
 
 
-def test_what_is_odd_about_a_page_is_reported(bar: SignInBar) -> None:
+def test_a_suspicious_sign_in_url_is_warned_about(bar: SignInBar) -> None:
     bar.show_sign_ins([SignIn("remote", "http://login.example@10.0.0.1/a")])
     assert bar.open.isEnabled()
     assert "not encrypted" in bar.warnings.text()

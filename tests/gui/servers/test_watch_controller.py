@@ -94,7 +94,7 @@ async def test_a_file_that_changes_after_the_preview_is_refused(
         await until(lambda: "changed meanwhile" in dialog.note.text())
 
 
-async def test_a_file_that_cannot_be_edited_is_said_before(
+async def test_a_file_that_cannot_be_edited_is_reported_before(
     qapp: QApplication, data_dir: Path, cursor: Path
 ) -> None:
     put(cursor, b'{"mcpServers": {"files": {"command": "a", "command": "b"}}}')

@@ -124,13 +124,13 @@ def test_a_server_that_is_watched_can_be_unticked(dialog: WatchDialog) -> None:
     assert "Untick it to stop watching" in dialog.note.text()
 
 
-def test_why_a_server_cannot_be_ticked_is_said(dialog: WatchDialog) -> None:
+def test_why_a_server_cannot_be_ticked_is_reported(dialog: WatchDialog) -> None:
     dialog.show_servers([PLAIN, WEB], {}, [], wanted=[WEB])
     assert dialog.request() == WatchRequest()
     assert dialog.note.text() == "web: it is reached by a URL."
 
 
-def test_what_is_missing_or_unreadable_is_said(dialog: WatchDialog) -> None:
+def test_what_is_missing_or_unreadable_is_reported(dialog: WatchDialog) -> None:
     dialog.show_servers([], {}, [])
     assert "No servers of known clients" in dialog.note.text()
     dialog.show_servers([PLAIN], {}, [], is_missing=True)

@@ -61,7 +61,7 @@ def test_what_can_work_for_the_selected_task_is_enabled(dialog: TasksDialog) -> 
     assert (dialog.cancel.isEnabled(), dialog.open_job.isEnabled()) == (False, False)
 
 
-def test_wishes_name_the_task(dialog: TasksDialog) -> None:
+def test_requests_name_the_task(dialog: TasksDialog) -> None:
     task = listed("a", job=3)
     dialog.show_tasks([task])
     cancelled: list[object] = []

@@ -310,7 +310,7 @@ def test_the_menu_offers_what_can_be_done_and_leaves_the_keys_working(pane: Traf
     assert pane.actions_.action("token").isEnabled()
 
 
-def test_much_is_copied_in_part_and_that_is_said(
+def test_much_is_copied_in_part_and_that_is_reported(
     pane: TrafficPane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.gui.traffic.commands.COPIED_BYTES", 200)

@@ -59,7 +59,7 @@ def test_a_note_is_left_as_it_was(editor: NoteEditor, qtbot: QtBot) -> None:
     assert not editor.isVisible()
 
 
-def test_a_note_has_an_end_and_that_is_said(editor: NoteEditor, qtbot: QtBot) -> None:
+def test_a_note_has_an_end_and_that_is_reported(editor: NoteEditor, qtbot: QtBot) -> None:
     _text(editor).setPlainText("x" * (LONGEST + 2))
     label = editor.findChild(QLabel)
     assert isinstance(label, QLabel)

@@ -430,7 +430,7 @@ def test_rows_are_copied_as_lines_json_and_bytes(pane: TrafficPane, model: Taped
     assert json.dumps(_CALL, indent=2) in QGuiApplication.clipboard().text()
 
 
-def test_too_many_rows_are_copied_in_part_and_that_is_said(
+def test_too_many_rows_are_copied_in_part_and_that_is_reported(
     pane: TrafficPane, model: TapedTraffic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.gui.traffic.view.COPIED_AT_MOST", 3)

@@ -152,7 +152,7 @@ def last_in_sight(view: TrafficView) -> int:
     return row if row >= 0 else view.model().rowCount() - 1
 
 
-def test_of_a_flood_the_newest_rows_are_shown_twice_a_second(
+def test_in_a_flood_the_newest_rows_are_shown_twice_a_second(
     view: TrafficView, model: CountingTraffic, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(view_module, "_FLOOD_MS", 60_000)

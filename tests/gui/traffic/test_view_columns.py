@@ -115,7 +115,7 @@ def test_the_order_of_an_earlier_version_is_kept(
     assert titles.length() <= view.viewport().width()
 
 
-def test_the_columns_can_be_fitted_anew(view: TrafficView) -> None:
+def test_the_columns_can_be_fitted_again(view: TrafficView) -> None:
     view.setColumnWidth(TrafficColumn.METHOD, 2_000)
     assert view.horizontalHeader().length() > view.viewport().width()
     _choose_in_menu(view, "Fit")

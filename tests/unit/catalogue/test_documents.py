@@ -49,13 +49,13 @@ def test_a_mistake_behind_comments_is_shown_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("words", ["", "{", "nonsense", '{"a": NaN}', '{"a" 1}', "[1]]", '"x'])
-def test_no_json_is_an_error_in_words(words: str) -> None:
+def test_no_json_is_an_error_with_a_message(words: str) -> None:
     error = error_of(read_json, words)
     assert error.what.startswith("The configuration file is not valid JSON")
     assert error.hint == "look"
 
 
-def test_an_integer_of_ten_thousand_digits_is_an_error_in_words() -> None:
+def test_an_integer_of_ten_thousand_digits_is_an_error_with_a_message() -> None:
     assert "JSON" in error_of(read_json, f'{{"a": {"9" * 10_000}}}').what
 
 

@@ -61,7 +61,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert "a folder or a device" in error_of(pipe).detail
 
 
-def test_a_path_with_a_nul_is_an_error_in_words(tmp_path: Path) -> None:
+def test_a_path_with_a_nul_is_an_error_with_a_message(tmp_path: Path) -> None:
     assert error_of(tmp_path / "a\0b").what == "Cannot read the configuration file"
 
 

@@ -142,7 +142,7 @@ def test_an_import_takes_what_the_file_says_and_leaves_what_was_set_here(file: P
         ),
     ],
 )
-def test_secrets_of_a_server_are_not_handed_to_another_one_of_its_name(
+def test_another_server_of_the_same_name_does_not_get_the_secrets(
     file: Path, held: StdioDefinition | HttpDefinition, entry: dict[str, object]
 ) -> None:
     catalogue = saved(held)

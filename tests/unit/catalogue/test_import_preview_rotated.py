@@ -128,7 +128,7 @@ def test_a_renamed_server_is_known_with_its_new_secret(tmp_path: Path, keyring: 
     assert renewed_secrets(row, catalogue, known) == {"w/Authorization": "new"}
 
 
-def test_without_a_keyring_at_hand_nothing_can_be_reported_apart(
+def test_without_a_keyring_rotated_secrets_are_not_detected(
     tmp_path: Path, keyring: Drawer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_name: str) -> None:

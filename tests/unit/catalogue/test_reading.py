@@ -300,7 +300,7 @@ def test_a_user_and_password_in_a_url_are_kept_and_not_shown(tmp_path: Path) -> 
     assert found.definition.address == "https://example.com/mcp"
 
 
-def test_ten_thousand_servers_are_read_and_what_is_more_is_said(tmp_path: Path) -> None:
+def test_ten_thousand_servers_are_read_and_what_is_more_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "f.json"
     servers = {f"s{number}": {"command": "c"} for number in range(10_003)}
     file.write_text(json.dumps({"mcpServers": servers}))
@@ -337,7 +337,7 @@ def test_thousands_of_one_name_are_numbered_without_trying_every_number(tmp_path
         {"url": f"https://a/{'y' * 100_000}"},
     ],
 )
-def test_what_nobody_could_look_through_is_refused(tmp_path: Path, entry: dict[str, Any]) -> None:
+def test_a_value_too_long_to_review_is_rejected(tmp_path: Path, entry: dict[str, Any]) -> None:
     file = tmp_path / "f.json"
     file.write_text(json.dumps({"mcpServers": {"long": entry}}))
     assert "longer than 100,000 characters" in read(file).errors[0].what
@@ -359,7 +359,7 @@ def test_what_nobody_could_look_through_is_refused(tmp_path: Path, entry: dict[s
         ({"url": "https://a", "headers": {"X Y": "a"}}, "must not contain spaces or colons"),
     ],
 )
-def test_what_no_program_and_no_server_can_be_given_is_reported_in_words(
+def test_what_no_program_and_no_server_can_be_given_is_reported_with_a_message(
     tmp_path: Path, entry: dict[str, Any], words: str
 ) -> None:
     path = tmp_path / "f.json"

@@ -79,7 +79,7 @@ def test_a_header_keeps_its_scheme() -> None:
     assert kept.oauth.client_secret == "${keyring:web/client_secret}"
 
 
-def test_or_they_become_variables() -> None:
+def test_an_export_can_replace_secrets_by_environment_variables() -> None:
     kept, variables = in_environment(PROCESS)
     assert isinstance(kept, StdioDefinition)
     assert kept.env["API_KEY"] == "${env:API_KEY}"

@@ -241,7 +241,7 @@ def test_a_comment_between_our_words_and_the_others_stays(tmp_path: Path) -> Non
     assert file.read_text() == JSON.replace('        "-y"', '         // mine\n        "-y"')
 
 
-def test_a_file_that_was_written_anew_by_its_client_loses_our_words_only(tmp_path: Path) -> None:
+def test_removing_a_tap_from_a_rewritten_file_removes_only_ours(tmp_path: Path) -> None:
     file = put(tmp_path / "mcp.json", JSON)
     install(file)
     put(file, json.dumps(json.loads(without_comments(file.read_text())), indent=1))

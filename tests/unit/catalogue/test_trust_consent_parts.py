@@ -67,7 +67,7 @@ def test_a_command_in_the_place_of_a_url_is_another_way() -> None:
     assert changes_since(kept_parts(WEB), RUN) == ("transport",)
 
 
-def test_digests_tell_nothing_and_are_others_each_time() -> None:
+def test_digests_are_salted_and_reveal_nothing() -> None:
     short = RUN.model_copy(update={"env": {"A": "1", "B": "1"}})
     one, other = kept_parts(short), kept_parts(short)
     assert one["parts"]["variable A"] != one["parts"]["variable B"]
@@ -87,7 +87,7 @@ def test_a_key_that_is_no_text_makes_all_parts_others() -> None:
     assert "command" in changes_since(kept, RUN)
 
 
-def test_a_changed_server_is_known_as_a_change_of_what_was_agreed_to_last(tmp_path: Path) -> None:
+def test_a_changed_server_is_compared_with_its_last_approval(tmp_path: Path) -> None:
     trust = Trust(tmp_path / "trusted-servers.json")
     assert trust.earlier([RUN]) == [None]
     trust.approve(RUN.model_copy(update={"command": "first"}))

@@ -338,7 +338,7 @@ def test_what_a_resume_token_gives_away(checked: Any, token: str, what: str) -> 
     assert texts == ([f"The resume token reads as {what}"] if what else [])
 
 
-def test_a_task_of_the_extension_is_for_calls_of_tools(checked: Any) -> None:
+def test_only_tool_calls_may_return_extension_tasks(checked: Any) -> None:
     ask = client("prompts/get", 2, name="p")
     steps = [ask, result(2, resultType="task", **flat())]
     assert "TSK-13" in _rules(checked(steps, E, client=EXTENSION))

@@ -74,7 +74,7 @@ def test_bytes_beyond_the_bound_are_counted_as_unchecked(
     assert check.waiting == 1
 
 
-def test_what_breaks_a_rule_of_its_own_is_not_compared() -> None:
+def test_a_message_that_breaks_its_own_rule_is_not_validated_again() -> None:
     check = read(FOLDER / "PROG-7.broken.mcprec")
     while check.work(0.01):
         pass

@@ -93,7 +93,7 @@ def test_what_has_to_be_known_of_a_file_is_a_note_about_it() -> None:
     assert place["physicalLocation"]["artifactLocation"] == {"uri": "a%20b.mcprec", "index": 0}
 
 
-def test_what_was_left_out_is_said() -> None:
+def test_what_was_left_out_is_reported() -> None:
     (invocation,) = _run(dropped=1234)["invocations"]
     (said,) = invocation["toolExecutionNotifications"]
     assert said["message"]["text"].startswith("1,234 more results")

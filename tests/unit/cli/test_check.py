@@ -55,7 +55,7 @@ def test_the_level_to_fail_on(path: Path, fail_on: str, code: int) -> None:
     assert run(path, "--fail-on", fail_on) == code
 
 
-def test_what_a_script_changed_is_said_in_every_report(
+def test_what_a_script_changed_is_reported_in_every_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "changed.mcprec"
@@ -138,7 +138,7 @@ def test_the_line_of_a_finding_is_that_of_its_frame(tmp_path: Path) -> None:
         (["--demo", "--args", "{"], 2, "not valid JSON"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_what_cannot_be_done_is_reported(
     words: list[object], code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*words) == code

@@ -151,7 +151,7 @@ def test_without_a_data_folder_the_window_opens_and_keeps_nothing(
     assert main([]) == 0
     error = opened[0].error
     assert error is not None
-    assert "Cannot create the data folder. Nothing of this session is kept" in error.what
+    assert "Cannot create the data folder. Nothing from this session is kept" in error.what
     assert not opened[0].data_dir.exists()
 
 

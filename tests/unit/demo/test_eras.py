@@ -36,7 +36,7 @@ def _bare(client: Client, method: str, meta: object = None) -> dict[str, object]
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
-def test_a_known_version_is_agreed_to(version: str) -> None:
+def test_a_known_version_is_approved(version: str) -> None:
     client = Client(version, opens=False)
     assert client.open().result["protocolVersion"] == version
 

@@ -7,7 +7,7 @@ from mcp_progress_monitor.store.chains import SavedOutcome
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 
-def test_every_end_has_a_word_on_both_sides() -> None:
+def test_every_saved_outcome_maps_to_a_state_and_back() -> None:
     assert set(STATES) == set(SavedOutcome) - {SavedOutcome.RUNNING, SavedOutcome.UNKNOWN}
     assert len(OUTCOMES) == len(STATES)
 

@@ -34,7 +34,7 @@ def test_a_request_without_a_token_has_no_meta_to_keep() -> None:
     assert origins.first_sent(sent({"name": "x"}, None, is_stamped=True)) == {"name": "x"}
 
 
-def test_meta_of_the_users_own_lasts() -> None:
+def test_the_users_own_meta_is_kept() -> None:
     raw = sent({"_meta": {"traceparent": "00-1", "resumeToken": "t"}}, "a", is_stamped=True)
     expected = {"_meta": {"traceparent": "00-1", "progressToken": "a"}}
     assert origins.first_sent(raw) == expected

@@ -78,7 +78,7 @@ def test_a_server_that_could_not_be_started_keeps_the_reason(tmp_path: Path) -> 
     assert "There is no such program" in server.error.what
 
 
-def test_a_new_connection_begins_anew(tmp_path: Path) -> None:
+def test_a_new_connection_begins_again(tmp_path: Path) -> None:
     written = Written()
     negotiated(written)
     written.event("closed", 2.0, reason="The server exited", exit_code=3)

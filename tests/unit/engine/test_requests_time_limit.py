@@ -38,7 +38,7 @@ async def story(
     return words
 
 
-async def test_it_tells_what_was_outstanding_and_since_when() -> None:
+async def test_a_timeout_report_names_the_pending_request_and_its_last_tick() -> None:
     words = await story(Limits(idle_s=5), ExchangeEnd.IDLE_TIMEOUT)
     assert "Idle timeout of 5 s" in words
     assert "tools/call (id 1)" in words

@@ -49,7 +49,7 @@ async def test_many_servers_that_cannot_be_connected_each_say_why() -> None:
         assert {found.state for found in engine.servers.snapshots()} == {ServerState.FAILED}
 
 
-def test_wishes_about_servers_that_are_not_there_are_refused() -> None:
+def test_requests_about_servers_that_are_not_there_are_refused() -> None:
     engine = Engine()
     with pytest.raises(UserError, match="Server not found"):
         engine.servers.stop_reconnecting("a")

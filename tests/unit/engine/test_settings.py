@@ -122,7 +122,7 @@ async def test_in_2026_the_next_request_declares_what_is_left(per_request: Wishi
     assert sent["params"]["_meta"][CAPABILITIES_KEY] == expected
 
 
-def test_wishes_for_a_server_that_is_not_connected_are_kept(handshake: Wishing) -> None:
+def test_settings_of_a_disconnected_server_are_kept(handshake: Wishing) -> None:
     rules = QuestionRules(form=QuestionRule(mode="decline"))
     handshake.settings.set_question_rules("s", rules)
     handshake.settings.set_roots("s", ROOTS)
@@ -156,7 +156,7 @@ async def test_a_server_that_offers_no_updates_is_not_asked(handshake: Wishing) 
             handshake.all_servers.subscribe_resource("s", "demo://a")
 
 
-def test_roots_that_are_none_are_refused_with_the_reason() -> None:
+def test_invalid_roots_are_rejected_with_the_reason() -> None:
     assert read_roots([{"uri": "file:///a"}]) == tuple(ROOTS)
     with pytest.raises(UserError, match="Invalid root") as caught:
         read_roots([{"uri": "file:///a"}, {"uri": "https://b"}])

@@ -200,7 +200,7 @@ def test_secrets_are_taken_out_of_headers_bodies_and_addresses() -> None:
     assert "comment" not in kept
 
 
-def test_what_was_hidden_when_it_was_recorded_stays_hidden_and_is_said() -> None:
+def test_what_was_hidden_when_it_was_recorded_stays_hidden_and_is_reported() -> None:
     session = HttpSession()
     hidden = [["Authorization", "Bearer (hidden, 40 characters)"]]
     session.ended(session.posted(session.called("export"), headers=hidden))
@@ -258,7 +258,7 @@ def test_a_session_without_http_has_none() -> None:
         export_chunks(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
 
 
-def test_a_body_beyond_all_measure_is_cut_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_oversized_body_is_cut_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(har, "BODY_KEPT", 25)
     session = HttpSession()
     exchange = session.posted(session.called("export"))

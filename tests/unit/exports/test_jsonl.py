@@ -83,7 +83,7 @@ def test_a_batch_and_its_elements_are_reported_apart() -> None:
     assert [row["batch"] for row in _rows(session)] == [None, [1, 2], [2, 2]]
 
 
-def test_secrets_are_taken_out_and_it_is_said_where() -> None:
+def test_secrets_are_taken_out_and_it_is_reported_where() -> None:
     session = Session()
     session.called("login", password="hunter2")
     session.called("other", "prog-2", 2)

@@ -42,13 +42,13 @@ def _fail_half_way(path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["missing/report.html", ""])
-def test_where_it_cannot_be_is_said_in_words(tmp_path: Path, place: str) -> None:
+def test_where_it_cannot_be_is_reported_with_a_message(tmp_path: Path, place: str) -> None:
     with pytest.raises(UserError, match="Cannot write the file"), OutputFile(tmp_path / place):
         pass
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_said_in_words() -> None:
+def test_a_full_disk_is_reported_with_a_message() -> None:
     with pytest.raises(UserError) as caught, OutputFile(Path("/dev/full")) as file:
         file.write(b"x" * 100_000)
 

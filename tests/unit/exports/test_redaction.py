@@ -312,7 +312,7 @@ def test_half_surrogate_pairs_beside_secrets_stay_escapes(before: bytes, after: 
     assert Redaction().raw(before) == after
 
 
-def test_half_surrogate_pairs_survive_in_words_and_values() -> None:
+def test_unpaired_surrogates_survive_in_text_and_values() -> None:
     assert Redaction().text("password=x \ud83d") == "password=(removed) \ud83d"
     value = {"password": "x", "text": "\ud83d", "nested": '{"secret":"x","a":"\ud83d"}'}
     assert Redaction().value(value) == {

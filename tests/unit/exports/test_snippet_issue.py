@@ -49,7 +49,7 @@ def test_text_of_a_server_is_no_markdown() -> None:
     assert [line for line in text.splitlines() if line.startswith("#")] == [text.splitlines()[0]]
 
 
-def test_a_long_message_is_cut_and_said_so() -> None:
+def test_a_long_message_is_shortened_and_says_so() -> None:
     text = issue(b"x" * 5000)
     assert "Message no. 7, truncated:" in text
     assert text.count("x") < MOST_CHARACTERS + 200

@@ -88,7 +88,7 @@ def test_frames_that_are_gone_are_passed_over() -> None:
     assert all_of(search) == [700, 701, 702]
 
 
-def test_a_replay_that_begins_anew_is_searched_anew() -> None:
+def test_a_replay_that_begins_again_is_searched_again() -> None:
     log = Log()
     log.call(1, "a")
     search = log.search("method == tools/call and dt > 0")
@@ -286,7 +286,7 @@ def test_letters_that_are_escaped_are_found_where_values_are_searched() -> None:
     assert log.found("params contains abc") == [0]
 
 
-def test_true_is_not_one() -> None:
+def test_the_filter_distinguishes_true_from_1() -> None:
     log = Log()
     log.receive(*[notification("x", value=value) for value in (True, 1, 1.0, "true", None, False)])
     assert log.found("params.value == true") == [0]
@@ -438,7 +438,7 @@ def test_a_token_is_another_one_on_another_connection_and_of_the_other_side() ->
 
 
 @pytest.mark.parametrize("text", ["number > 3", "time > 08:00", "dt > 1", "size > 1"])
-def test_strides_over_the_index_grow_no_longer_than_a_pause_allows(
+def test_search_strides_stay_within_the_time_of_a_slice(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = Log()

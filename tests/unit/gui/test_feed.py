@@ -169,7 +169,7 @@ def test_that_a_job_got_older_is_reported_with_its_next_tick(
     assert ear.changes[1].progressed == {1, 2}
 
 
-def test_that_a_job_got_older_is_reported_without_a_tick_as_well(
+def test_a_job_that_ages_without_a_tick_is_published(
     qtbot: QtBot, station: Station, ear: Ear
 ) -> None:
     station.publish(ticked(1))

@@ -42,14 +42,14 @@ def test_the_next_waits_an_interval() -> None:
     assert throttle.due_at == INTERVAL_MS
 
 
-def test_news_that_come_ten_times_a_second_are_reported_at_once_each_time() -> None:
+def test_updates_ten_times_a_second_are_published_immediately() -> None:
     """A server that pauses for 100 ms takes a little longer for each."""
     news = [100.2 * number for number in range(1000)]
     told = moments(Throttle(), news, [0.9] * 1000)
     assert told == news
 
 
-def test_news_a_little_too_fast_fall_behind_by_what_they_are_too_fast_alone() -> None:
+def test_updates_slightly_too_fast_fall_behind_only_by_the_excess() -> None:
     news = [99.9 * number for number in range(100)]
     told = moments(Throttle(), news, [0.9] * 100)
     assert all(later - at < 100 * 0.1 + 3 for later, at in zip(told, news, strict=True))

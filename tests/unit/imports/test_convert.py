@@ -208,7 +208,7 @@ def test_a_har_without_mcp_is_refused(tmp_path: Path) -> None:
     assert "Requests that are not MCP (1)" in error.detail
 
 
-def test_what_hears_of_the_share_may_end_the_import(tmp_path: Path) -> None:
+def test_the_progress_callback_may_cancel_the_import(tmp_path: Path) -> None:
     path, target = SAMPLES / "mcp-rec-0.1.jsonl", tmp_path / "a.mcprec"
     shares: list[float] = []
     convert.convert(path, convert.MCP_REC, target, shares.append)

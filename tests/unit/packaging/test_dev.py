@@ -88,7 +88,7 @@ def test_lint_runs_the_checks_without_the_tests(recorder: Recorder) -> None:
     assert len(recorder.commands) == 4
 
 
-def test_steps_that_all_pass_end_with_zero(
+def test_passing_steps_exit_with_0(
     monkeypatch: pytest.MonkeyPatch, ready: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("dev.subprocess.run", Recorder())

@@ -152,7 +152,7 @@ def test_an_environment_whose_python_is_broken_is_made_again(
     assert any("-m venv --clear" in line for line in recorder.commands)
 
 
-def test_a_failed_installation_is_said_and_not_remembered(
+def test_a_failed_installation_is_reported_and_not_remembered(
     made: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _replace(made.constraints, "8.5.1", "8.5.2")

@@ -76,7 +76,7 @@ def _photograph(script: str, file: Path, after: str = "0") -> int:
     return launch.photograph(command, os.environ, words)
 
 
-def test_the_place_of_the_picture_is_said(
+def test_the_path_of_the_screenshot_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "picture.png"

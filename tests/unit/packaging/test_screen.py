@@ -94,7 +94,7 @@ def test_a_platform_that_cannot_load_is_reported_in_qts_words() -> None:
     assert "nonesuch" in words
 
 
-def test_a_platform_is_tried_once_and_remembered(
+def test_a_platform_is_probed_once(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(monkeypatch, None)
@@ -127,7 +127,7 @@ def test_a_machine_without_fonts_gets_one(
     assert machine.installed == ["Qt's platform 'offscreen' lacks a font"]
 
 
-def test_a_fault_that_no_package_mends_is_reported_without_installing(
+def test_an_error_that_no_package_fixes_is_reported_without_installing(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(monkeypatch, "out of memory")
@@ -187,7 +187,7 @@ def test_xvfb_is_not_installed_by_someone_without_rights(monkeypatch: pytest.Mon
     assert screen.ensure_xvfb() is None
 
 
-def test_xvfb_that_cannot_be_installed_is_said_and_done_without(
+def test_a_failed_xvfb_installation_is_reported_and_not_required(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:

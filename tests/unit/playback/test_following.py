@@ -196,7 +196,7 @@ def test_standard_input_that_is_no_recording_is_refused_at_its_end(tmp_path: Pat
         Spool(stream, tmp_path / "none")
 
 
-def test_what_a_script_changed_is_said_before_all_else(tmp_path: Path) -> None:
+def test_what_a_script_changed_is_reported_before_all_else(tmp_path: Path) -> None:
     changed = HandTap(tmp_path, script="faults.txt")
     changed.write(changed.opened(), changed.handshake(), changed.call(), changed.closed())
     changed.end()

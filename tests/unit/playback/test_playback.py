@@ -223,7 +223,7 @@ def test_connections_that_speak_in_turns_are_read_as_one_by_one(
         assert playback.timeline.is_marked(place) == apart.timeline.is_marked(place)
 
 
-def test_where_the_recording_ends_nothing_is_counted_on_and_it_is_said(tmp_path: Path) -> None:
+def test_where_the_recording_ends_nothing_is_counted_on_and_it_is_reported(tmp_path: Path) -> None:
     written = Written()
     written.call(at=1.0)
     for place in range(1, 11):
@@ -336,7 +336,7 @@ def test_marks_are_in_the_index(tmp_path: Path) -> None:
     assert [playback.timeline.is_marked(place) for place in range(3)] == [False, True, False]
 
 
-def test_jobs_of_a_hostile_file_are_bounded_and_it_is_said(
+def test_jobs_of_a_hostile_file_are_bounded_and_it_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.playback.playback.RUNNING_KEPT", 10)

@@ -86,7 +86,9 @@ def test_without_an_id_that_is_a_string_there_is_no_task(value: object, flat: bo
         ({"pollInterval": None}, '"pollInterval" is null, not a number of milliseconds'),
     ],
 )
-def test_what_is_wrong_is_said_and_the_rest_is_read(change: dict[str, Any], violation: str) -> None:
+def test_what_is_wrong_is_reported_and_the_rest_is_read(
+    change: dict[str, Any], violation: str
+) -> None:
     view = _read({**NESTED, **change})
     assert view.violations == (violation,)
     assert (view.id, view.created is None) == (
@@ -96,7 +98,7 @@ def test_what_is_wrong_is_said_and_the_rest_is_read(change: dict[str, Any], viol
 
 
 @pytest.mark.parametrize("name", ["status", "createdAt", "lastUpdatedAt", "ttl"])
-def test_what_is_missing_is_said(name: str) -> None:
+def test_what_is_missing_is_reported(name: str) -> None:
     rest = {key: value for key, value in NESTED.items() if key != name}
     assert _read(rest).violations == (f'"{name}" is missing',)
 

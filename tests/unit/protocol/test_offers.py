@@ -66,8 +66,8 @@ def test_an_item_without_its_name_is_left_out_and_reported() -> None:
     page = read_tools({"tools": [{"inputSchema": {}}, 5, {"name": "a", "inputSchema": {}}]})
     assert [tool.name for tool in page.items] == ["a"]
     assert page.errors == (
-        'tools 1: left out: "name" is null, not a string',
-        'tools 2: left out: "name" is null, not a string',
+        'tools 1: skipped: "name" is null, not a string',
+        'tools 2: skipped: "name" is null, not a string',
     )
 
 

@@ -83,7 +83,7 @@ def test_a_plain_call_is_made_plainly_whatever_the_tool_demands() -> None:
         (CORE, None, "resources/read", "resources/read cannot run as a task"),
     ],
 )
-def test_what_cannot_be_a_task_is_refused_in_words(
+def test_what_cannot_be_a_task_is_refused_with_a_message(
     offer: TaskOffer, support: str | None, method: str, words: str
 ) -> None:
     with pytest.raises(UserError, match=words):

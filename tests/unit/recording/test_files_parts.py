@@ -58,7 +58,7 @@ def test_what_is_no_recording_that_can_be_read_is_refused(
     assert refused.value.details.hint
 
 
-def test_a_file_that_is_not_there_and_a_folder_are_refused_in_words(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_and_a_folder_are_refused_with_a_message(tmp_path: Path) -> None:
     for path in (tmp_path / "none.mcprec", tmp_path):
         with pytest.raises(UserError, match="cannot be read"):
             open_part(path)

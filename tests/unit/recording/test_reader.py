@@ -150,7 +150,7 @@ def test_foreign_lines_are_left_out_and_reported_once(tmp_path: Path) -> None:
     frames, reader = read(written.save(tmp_path / "a.mcprec"))
     assert [frame.number for frame in frames] == [1, 2, 3, 4, 5]
     (error,) = reader.errors
-    assert error.what == "A line is not a frame, and is left out"
+    assert error.what == "A line that is not a frame was skipped"
     assert f"byte {len(b''.join(written.lines[:2])) + 1}" in error.where
     assert "\x1b" not in error.as_text()
     assert "4 more cases" in error.detail
@@ -174,7 +174,7 @@ def test_a_last_line_that_was_cut_off_is_left_out_and_reported(tmp_path: Path, c
     path.write_bytes(written.content[: -1 - cut])
     frames, reader = read(path)
     assert [frame.number for frame in frames] == [1]
-    assert whats(reader) == ["The recording ends in the middle of a line, which is left out"]
+    assert whats(reader) == ["The recording ends in the middle of a line, which was skipped"]
 
 
 def test_a_last_line_without_a_line_feed_counts_if_it_is_whole(tmp_path: Path) -> None:

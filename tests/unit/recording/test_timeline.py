@@ -240,7 +240,7 @@ def test_marks_are_kept_apart_from_kinds(log: Log, wire: Wire) -> None:
     assert log.timeline.kind(1) is FrameKind.PROGRESS
 
 
-def test_a_replay_begins_anew_at_place_zero(log: Log, wire: Wire) -> None:
+def test_a_replay_begins_again_at_place_zero(log: Log, wire: Wire) -> None:
     log.take(wire.sent(request("t")))
     log.timeline.clear()
     assert (log.timeline.first, log.timeline.end) == (0, 0)

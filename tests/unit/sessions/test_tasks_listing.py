@@ -96,7 +96,7 @@ async def test_what_is_not_offered_is_not_asked_for(offer: TaskOffer, words: str
     assert server.sent == []
 
 
-async def test_a_refused_list_is_reported_in_the_servers_words() -> None:
+async def test_a_refused_list_is_reported_with_the_servers_message() -> None:
     server = PlayedServer(lambda message: [error(message, -32603, "not today")])
     async with connected(server) as connection:
         with pytest.raises(UserError, match="Listing the server's tasks failed: not today"):

@@ -277,7 +277,7 @@ async def test_a_refused_cancel_may_be_tried_again() -> None:
     assert server.count("tasks/cancel") == 2
 
 
-async def test_giving_up_cancels_and_looks_no_longer_than_a_while(
+async def test_giving_up_cancels_the_task_and_stops_polling_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.sessions.tasks._AFTERMATH_S", 0.2)
@@ -290,7 +290,7 @@ async def test_giving_up_cancels_and_looks_no_longer_than_a_while(
     assert server.count("tasks/cancel") == 1
 
 
-async def test_a_task_that_is_left_is_not_cancelled() -> None:
+async def test_disconnecting_does_not_cancel_a_task() -> None:
     server = TaskServer(CORE, ["working"], cancel="cancelled")
     async with followed(server, CORE) as play:
         play.run.is_left = True

@@ -43,7 +43,7 @@ def test_other_limits_stay_as_they_are(seconds: float) -> None:
     "seconds", [-1, -0.001, math.nan, math.inf, -math.inf, 1e300, 10**400, LONGEST_LIMIT_S + 1]
 )
 @pytest.mark.parametrize("name", ["idle", "total"])
-def test_what_no_clock_can_count_down_is_refused_in_words(name: str, seconds: float) -> None:
+def test_what_no_clock_can_count_down_is_refused_with_a_message(name: str, seconds: float) -> None:
     limits = Limits(seconds, None) if name == "idle" else Limits(None, seconds)
     with pytest.raises(UserError) as refused:
         limits.checked()

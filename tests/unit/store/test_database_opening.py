@@ -212,7 +212,7 @@ def test_a_file_with_other_tables_is_set_aside_and_read(path: Path) -> None:
     with opened(path) as result:
         assert texts(result) == ["hello"]
         assert result.notice is not None
-        assert "a new file has what could be recovered" in result.notice.what
+        assert "what could be recovered is in a new file" in result.notice.what
     assert len(asides(path)) == 1
 
 

@@ -28,13 +28,13 @@ def owners(folder: Path) -> Iterator[Owners]:
     owners.move_out()
 
 
-def test_one_that_moved_in_lives_for_itself_and_others(owners: Owners, folder: Path) -> None:
+def test_a_registered_owner_is_alive_for_itself_and_others(owners: Owners, folder: Path) -> None:
     assert owners.lives(owners.me)
     assert Owners(folder).lives(owners.me)
     assert owners.has_moved_in
 
 
-def test_one_that_moved_out_leaves_no_trace(owners: Owners, folder: Path) -> None:
+def test_an_unregistered_owner_leaves_no_file(owners: Owners, folder: Path) -> None:
     owners.move_out()
     assert not Owners(folder).lives(owners.me)
     assert not owners.has_moved_in

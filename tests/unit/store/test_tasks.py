@@ -67,7 +67,7 @@ async def test_a_task_that_is_followed_is_elsewhere_for_other_programs(data_dir:
         assert (await the_task(one)).is_elsewhere
 
 
-async def test_a_program_that_ends_lets_go_of_its_tasks(data_dir: Path) -> None:
+async def test_a_program_that_exits_releases_its_tasks(data_dir: Path) -> None:
     async with opened(data_dir) as one:
         identity = await saved(one)
     async with opened(data_dir) as other:

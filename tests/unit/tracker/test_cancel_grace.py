@@ -34,7 +34,7 @@ def test_nobody_cancelled_what_goes_on_or_is_done(wire: Dialogue) -> None:
     assert (wire.job(made).cancel_state, wire.job(made).cancel_s) == ("", None)
 
 
-def test_a_wish_is_shown_at_once_and_then_its_sending(wire: Dialogue) -> None:
+def test_a_cancel_request_is_shown_before_it_is_sent(wire: Dialogue) -> None:
     made = wire.call()
     wire.tracker.note_cancel_requested(wire.job(made).id)
     assert wire.job(made).cancel_state == "requested"
@@ -68,7 +68,7 @@ def test_a_late_result_shows_that_it_was_ignored(wire: Dialogue) -> None:
     assert wire.detail(made).answer is not None
 
 
-def test_a_result_that_overtook_the_wish_ignored_nothing(wire: Dialogue) -> None:
+def test_a_result_that_overtook_the_request_ignored_nothing(wire: Dialogue) -> None:
     made = wire.call()
     wire.event("cancel_requested", request=made)
     wire.reply(content=[])
@@ -125,7 +125,7 @@ def test_cancelling_a_task_is_confirmed_by_its_status(wire: Dialogue) -> None:
     assert wire.failure(made) == "Enough"
 
 
-def test_cancelling_in_the_extension_is_a_wish(wire: Dialogue) -> None:
+def test_a_cancel_in_the_tasks_extension_is_only_a_request(wire: Dialogue) -> None:
     made = wire.begin(is_flat=True)
     wire.ask("tasks/cancel", taskId="T")
     wire.reply(resultType="complete")

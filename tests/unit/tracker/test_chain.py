@@ -20,7 +20,7 @@ def test_a_late_tick_of_an_earlier_attempt_moves_nothing() -> None:
     assert (job.progress, job.late_count, job.tick_count) == (50, 1, 3)
 
 
-def test_progress_may_begin_where_it_stood_or_anew() -> None:
+def test_progress_may_begin_where_it_stood_or_again() -> None:
     story = Story()
     resumable(story)
     for token, value in (("t1", 40), ("t2", 3)):

@@ -194,7 +194,7 @@ def test_what_is_done_before_an_attempt_is_reported_and_stands_in_the_way() -> N
     assert story.job(request).can_resume
 
 
-def test_going_on_by_itself_is_reported_until_the_job_is_over() -> None:
+def test_automatic_resuming_is_reported_until_the_job_is_over() -> None:
     story = Story()
     first = story.call()
     story.tracker.chains.note_automatic(1, is_automatic=True)

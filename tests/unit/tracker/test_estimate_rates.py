@@ -32,7 +32,7 @@ def test_a_steady_job_has_its_exact_rate_and_time_left(story: Story) -> None:
     assert job.eta_s == pytest.approx(6)
 
 
-def test_nothing_is_said_before_three_ticks(story: Story) -> None:
+def test_nothing_is_reported_before_three_ticks(story: Story) -> None:
     request = story.call()
     story.tick(request, 1, 100)
     story.now = 5
@@ -43,7 +43,7 @@ def test_nothing_is_said_before_three_ticks(story: Story) -> None:
     assert story.job(request).rate == pytest.approx(0.2)
 
 
-def test_nothing_is_said_before_two_seconds(story: Story) -> None:
+def test_nothing_is_reported_before_two_seconds(story: Story) -> None:
     request = story.call()
     for value in range(20):
         story.now = value / 10

@@ -262,7 +262,7 @@ _STEP = st.sampled_from(
 
 
 @given(st.lists(st.tuples(_STEP, _STATUS, _EXTRA), max_size=25), st.booleans())
-def test_no_order_of_what_is_said_of_tasks_breaks_anything(
+def test_no_order_of_task_messages_breaks_anything(
     steps: list[tuple[str, str, dict[str, Any]]], saves: bool
 ) -> None:
     wire = Dialogue(Tracker(RowLimits(ended=3), saves=saves))

@@ -134,7 +134,7 @@ def test_a_refused_update_is_marked(wire: Dialogue) -> None:
     assert wire.state(made) is JobState.RUNNING
 
 
-def test_silence_is_broken_by_news_of_the_task_only(wire: Dialogue) -> None:
+def test_only_changes_of_the_task_end_the_silence(wire: Dialogue) -> None:
     made = wire.begin()
     wire.receive(progress("a", 1))
     wire.now = 9.0

@@ -225,7 +225,7 @@ def test_a_reply_that_requires_input_is_a_round_of_the_same_job(wire: Dialogue) 
     assert wire.marks(made) == {}
 
 
-def test_every_round_is_counted_and_its_progress_begins_anew(wire: Dialogue) -> None:
+def test_every_round_is_counted_and_its_progress_begins_again(wire: Dialogue) -> None:
     made = wire.call()
     for place in range(3):
         wire.receive(progress("a", 5 - place))

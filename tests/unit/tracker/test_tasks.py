@@ -387,7 +387,7 @@ def test_a_lost_task_is_found_again_on_the_next_connection(wire: Dialogue) -> No
     assert wire.state(made) is JobState.DONE
 
 
-def test_a_used_id_of_a_server_that_was_started_anew_is_another_task(wire: Dialogue) -> None:
+def test_a_used_id_of_a_server_that_was_started_again_is_another_task(wire: Dialogue) -> None:
     made = wire.begin()
     wire.event("closed")
     wire.connect()

@@ -245,7 +245,7 @@ def test_an_error_after_the_grace_time_only_confirms(story: Story) -> None:
     assert story.detail(request).answer is not None
 
 
-def test_a_wish_to_cancel_shows_at_once(story: Story) -> None:
+def test_a_request_to_cancel_shows_at_once(story: Story) -> None:
     request = story.call()
     changes = story.tracker.note_cancel_requested(story.job(request).id)
     assert changes.moved == {story.job(request).id}
@@ -256,7 +256,7 @@ def test_a_wish_to_cancel_shows_at_once(story: Story) -> None:
     assert story.job(request).state is JobState.CANCELLING, "the grace time begins when it is sent"
 
 
-def test_a_result_that_crossed_the_wish_to_cancel_counts(story: Story) -> None:
+def test_a_result_that_crossed_the_request_to_cancel_counts(story: Story) -> None:
     request = story.call()
     story.tracker.note_cancel_requested(story.job(request).id)
     story.ask_cancel(request)
@@ -264,14 +264,14 @@ def test_a_result_that_crossed_the_wish_to_cancel_counts(story: Story) -> None:
     assert story.job(request).state is JobState.DONE
 
 
-def test_an_error_that_crossed_the_wish_to_cancel_confirms_it(story: Story) -> None:
+def test_an_error_that_crossed_the_request_to_cancel_confirms_it(story: Story) -> None:
     request = story.call()
     story.ask_cancel(request)
     story.reply(request, error={"code": 1, "message": "stopped"})
     assert story.job(request).state is JobState.CANCELLED
 
 
-def test_a_wish_that_nothing_came_of_has_no_effect_on_the_end(story: Story) -> None:
+def test_a_cancel_request_without_effect_does_not_change_the_end(story: Story) -> None:
     request = story.call()
     story.tracker.note_cancel_requested(story.job(request).id)
     assert story.wait(2 * CANCEL_GRACE_S).lapsed == ()
@@ -286,7 +286,7 @@ def test_a_cancel_that_the_server_is_never_told_of_is_settled_by_time(story: Sto
     assert story.job(request).failure == Failure("local", "no longer wanted")
 
 
-def test_the_grace_time_of_the_wish_holds_for_the_cancel_that_follows(story: Story) -> None:
+def test_the_grace_time_of_the_request_holds_for_the_cancel_that_follows(story: Story) -> None:
     request = story.call()
     story.ask_cancel(request, grace_s=1.0)
     story.now = 0.5
@@ -383,7 +383,7 @@ def test_a_reply_after_a_timeout_is_kept_and_marked(story: Story) -> None:
     assert story.marks(request) == {"late-result": 1}
 
 
-def test_wishes_for_ended_and_unknown_jobs_are_ignored(story: Story) -> None:
+def test_requests_for_ended_and_unknown_jobs_are_ignored(story: Story) -> None:
     request = story.call()
     story.reply(request)
     for job in (story.job(request).id, 999):

@@ -22,7 +22,7 @@ def test_cases_of_one_kind_are_one_mark() -> None:
     ]
 
 
-def test_reading_is_free_until_there_is_news() -> None:
+def test_reading_is_free_until_something_changes() -> None:
     noted = ViolationCounts()
     assert noted.as_tuple() == ()
     noted.note(rules.LATE_RESULT, 1, "Done")

@@ -81,7 +81,7 @@ def test_what_else_drives_a_terminal_is_carried_out_removed_or_made_visible(
     assert plain(line) == shown
 
 
-def test_a_bar_that_is_drawn_anew_keeps_its_colours() -> None:
+def test_a_bar_that_is_drawn_again_keeps_its_colours() -> None:
     found, _ = runs("\x1b[32m 10%\r 20%\x1b[0m")
     assert found == [Run(" 20%", Style(foreground=2))]
 

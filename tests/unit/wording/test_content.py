@@ -59,7 +59,7 @@ def test_a_prompts_messages_and_a_samplings_content_are_shown() -> None:
     assert shapes({"role": "assistant", "content": block}) == [(TEXT, "Text", "hello")]
 
 
-def test_an_error_comes_in_the_servers_words() -> None:
+def test_an_error_comes_with_the_servers_message() -> None:
     error = {"code": -32602, "message": "no such tool", "data": [1]}
     first, whole = parts(answer(error=error))
     assert (first.title, first.value, first.is_error) == ("Error -32602", "no such tool", True)

@@ -41,7 +41,7 @@ def test_huge_integers_have_a_size_instead_of_digits() -> None:
 
 
 def test_values_left_out_say_so_in_copies() -> None:
-    assert json.loads(pretty({"a": [Elided(5_000)]})) == {"a": ["… 5,000 bytes left out …"]}
+    assert json.loads(pretty({"a": [Elided(5_000)]})) == {"a": ["… 5,000 bytes omitted …"]}
     assert compact(Elided(5_000), 40) == "… 5.0 kB …"
 
 

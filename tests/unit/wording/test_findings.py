@@ -29,7 +29,7 @@ def test_it_says_by_whom_and_how_often() -> None:
     assert wording.frames(finding(times=1)) == "Once, in message no. 7"
 
 
-def test_the_rules_of_a_server_are_listed_by_what_became_of_them() -> None:
+def test_rules_are_listed_as_violated_passed_or_untested() -> None:
     state = RuleState(("PROG-1",), (), ("TSK-1", "TSK-2"))
     broken, passed, others = wording.rule_sections(state)
     assert (broken.heading, broken.text) == ("Violated (0)", "None")

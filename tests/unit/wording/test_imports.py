@@ -26,7 +26,7 @@ def row(standing: ImportStatus = ImportStatus.NEW, **found: object) -> ImportRow
     return ImportRow(made, standing, "db", ("command", "folder"))
 
 
-def test_what_changed_is_said_old_and_new_and_no_value_is() -> None:
+def test_what_changed_is_reported_old_and_new_and_no_value_is() -> None:
     words = "\n".join(detail_lines(row(ImportStatus.CHANGED), {"db": HELD}))
     assert "saved:   old" in words
     assert "in file: new 'a b'" in words
@@ -35,7 +35,7 @@ def test_what_changed_is_said_old_and_new_and_no_value_is() -> None:
     assert "hush" not in words
 
 
-def test_what_else_is_known_of_a_server_is_said() -> None:
+def test_what_else_is_known_of_a_server_is_reported() -> None:
     asks = (Input("key", "The key", is_secret=True),)
     found = row(is_disabled=True, asks=asks, notes=("its variables are read now",))
     words = "\n".join(detail_lines(found._replace(name="db 2"), {}))

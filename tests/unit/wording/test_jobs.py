@@ -14,7 +14,7 @@ from tests.findings import mark
 from tests.job_stand_ins import job, new_job, resumable
 
 
-def test_one_hundred_per_cent_is_said_at_the_end_only() -> None:
+def test_one_hundred_per_cent_is_reported_at_the_end_only() -> None:
     assert job_texts.percent(job(fraction=0.99999)) == "99.9 %"
     assert job_texts.percent(job(fraction=1.0)) == "100 %"
 
@@ -63,7 +63,7 @@ def test_a_job_that_is_over_has_no_time_left_but_a_length_and_a_count() -> None:
     assert job_texts.status(done) == "4 min 12 s, 812 ticks"
 
 
-def test_a_failure_speaks_in_the_servers_words() -> None:
+def test_a_failure_shows_the_servers_message() -> None:
     failed = job(state=JobState.FAILED, failure=Failure("server", "disk full", -32000))
     assert job_texts.message(failed) == "disk full"
 

@@ -33,7 +33,7 @@ def test_a_share_of_one_is_reported_by_its_percentage() -> None:
     assert job_texts.exact(share) == "0.7166666666666667 / 1.0 · 0.042/s"
 
 
-def test_of_what_is_unknown_nothing_is_said() -> None:
+def test_of_what_is_unknown_nothing_is_reported() -> None:
     nothing = job(progress=None, total=None, rate=None, message="12 MB")
     assert (
         job_texts.rounded_count(nothing),

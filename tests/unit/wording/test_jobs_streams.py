@@ -22,7 +22,7 @@ def test_a_broken_stream_says_since_when_and_what_is_tried() -> None:
     assert jobs.stream_note(broken()) == "stream broken 12 s ago"
 
 
-def test_a_stream_that_was_taken_up_again_is_news_for_a_while() -> None:
+def test_a_resumed_stream_is_shown_for_a_while() -> None:
     step = StreamStep(False, 100.0, 9, last_event_id="41", away_s=3.0)
     fresh = job(stream=StreamSnapshot(False, 2.0, 1, 1, step))
     assert jobs.fresh_stream_note(fresh) == "resumed after 3.0 s from event 41"

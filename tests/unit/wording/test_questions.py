@@ -72,11 +72,11 @@ def test_a_long_message_is_cut_and_keeps_its_lines() -> None:
         ([1], "[1]"),
     ],
 )
-def test_an_answer_in_words(result: object, words: str) -> None:
+def test_an_answer_as_text(result: object, words: str) -> None:
     assert result_text(result) == words
 
 
-def test_a_refusal_is_reported_in_its_own_words() -> None:
+def test_a_refusal_is_reported_with_its_own_message() -> None:
     assert answer_text(answer(error={"code": -1, "message": "User said\nno"})) == (
         "refused: User said\\nno"
     )

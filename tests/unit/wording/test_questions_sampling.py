@@ -47,7 +47,7 @@ def test_a_conversation_without_end_is_cut_and_says_so() -> None:
     assert found[-1].parts[0].value.endswith(" 4,900 more.")
 
 
-def test_what_is_wished_of_the_model_is_reported_in_words() -> None:
+def test_what_is_requested_of_the_model_is_shown_as_text() -> None:
     told = dict(
         sampling_options(
             {

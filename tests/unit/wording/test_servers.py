@@ -34,14 +34,14 @@ def test_a_connected_server_says_tools_revision_transport_and_restarts() -> None
 
 
 @pytest.mark.parametrize(("transport", "word"), [("http", "HTTP"), ("sse", "SSE")])
-def test_the_transport_of_a_server_by_url_is_said(transport: str, word: str) -> None:
+def test_the_transport_of_a_server_by_url_is_reported(transport: str, word: str) -> None:
     fields = {"name": "a", "url": "https://u:p@example.org/mcp", "transport": transport}
     remote = ServerSnapshot("a", HttpDefinition.model_validate(fields))
     assert about(remote) == f"Not connected · {word}"
     assert "u:p" not in details(remote)
 
 
-def test_an_error_is_said_in_words() -> None:
+def test_an_error_is_reported_with_a_message() -> None:
     failed = server(
         "a", state=ServerState.FAILED, error=ErrorDetails("Not found", "npx", "Install it")
     )
@@ -62,7 +62,7 @@ def test_a_restart_is_counted_down(retry: Retry, words: str) -> None:
     assert retry_text(retry, 10.0) == words
 
 
-def test_what_is_waited_for_is_said_before_what_went_wrong() -> None:
+def test_what_is_waited_for_is_reported_before_what_went_wrong() -> None:
     error = ErrorDetails("It ended")
     waiting = server("a", state=ServerState.WAITING, retry=Retry(1, 5, 12.0), error=error)
     assert about(waiting, now=10.0) == "Restarting in 2 s (1 of 5) · stdio"
@@ -96,7 +96,7 @@ def test_an_error_does_not_hide_ticks_for_unknown_tokens() -> None:
     assert details(failed, 1).endswith("Not found\n1 tick for unknown tokens")
 
 
-def test_what_is_waited_for_is_reported_in_words() -> None:
+def test_what_is_waited_for_is_reported_with_a_message() -> None:
     waiting = Waiting("server/discover and initialize", 100.0, 130.0, None)
     assert waiting_text(waiting, 112.0) == (
         "waiting for the answer to server/discover and initialize for 12 s, at most 18 s more"

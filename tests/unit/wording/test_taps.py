@@ -32,7 +32,7 @@ def test_every_client_has_a_next_step(client: McpClient) -> None:
     assert client.title.split()[-1] in next_step(client)
 
 
-def test_the_state_of_a_server_is_said() -> None:
+def test_the_state_of_a_server_is_reported() -> None:
     assert state_text(SERVER) == "not watched"
     assert state_text(with_tap()) == "watched, not running"
     assert state_text(with_tap(), [0.0]).startswith("watched, running since ")
@@ -55,7 +55,7 @@ def test_a_refusal_names_the_file_to_use_instead() -> None:
     assert refusal_text(other) == "a\\n: its entry has no command."
 
 
-def test_what_was_done_is_said_in_full() -> None:
+def test_what_was_done_is_reported_in_full() -> None:
     lead = wrapper(TapProgram(("/opt/x",)), "files", "Cursor")
     on = {"command": lead.command, "args": [*lead.args, "npx"]}
     off = {"command": "npx"}

@@ -12,7 +12,7 @@ from tests.job_stand_ins import detail, job, new_job
 TASK = TaskSnapshot("t-1", "working", "Step 3", 500, 61.2, 213.2, 12, True, polled_s=2.4)
 
 
-def test_a_status_is_reported_in_words_and_an_unknown_one_as_received() -> None:
+def test_a_status_is_worded_and_an_unknown_one_is_shown_as_received() -> None:
     assert task_texts.status_text("input_required") == "Input required"
     assert task_texts.status_text("pau\x1bsed") == "pau\\x1bsed"
     assert task_texts.status_text("") == "no status"

@@ -266,7 +266,7 @@ class AnswerFile:
         fields: Mapping[str, Any],
         kinds: Mapping[Kind, ScriptedReply],
     ) -> None:
-        """`entries` come first, in order; then `fields` for forms; then the answers by kind."""
+        """Answers are looked up in `entries`, in order; then `fields` for forms; then by kind."""
         self.name = name
         self._entries = entries
         self._fields = fields

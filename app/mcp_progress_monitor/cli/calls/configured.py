@@ -57,11 +57,11 @@ def configured_servers(path: Path, name: str | None) -> list[ServerDefinition]:
         raise UserError(config.errors[0])
     if name is None:
         for error in config.errors:
-            _log.warning("left out: %s (%s)", error.what, error.where)
+            _log.warning("skipped: %s (%s)", error.what, error.where)
         usable = [found for found in config.found if not found.is_disabled and not found.asks]
         for found in config.found:
             if found not in usable:
-                _log.warning("left out: %s (%s)", _reason(found), found.definition.name)
+                _log.warning("skipped: %s (%s)", _reason(found), found.definition.name)
         if not usable:
             raise UserError(ErrorDetails("The file has no usable server", str(path)))
         return [placed(found.definition) for found in usable]
@@ -86,7 +86,7 @@ def config_server(config: ConfigFile, name: str) -> FoundServer:
         hint = f"{likely(name, names)}Its servers: {', '.join(names)}."
         raise UserError(ErrorDetails(what, str(config.path), hint))
     if chosen.asks:
-        ids = ", ".join(asked.id for asked in chosen.asks)
+        ids = ", ".join(each.id for each in chosen.asks)
         what = f"The server needs input from you: {ids}"
         text = shlex.join([str(config.path), name])
         hint = f"To enter the values, import the server: servers import {text}"

@@ -67,7 +67,7 @@ class Front:
         """Redraw what changes with time until cancelled, or return if nothing does."""
 
     def close(self) -> None:
-        """Show the last things; nothing is shown afterwards."""
+        """Print what is pending; nothing is printed afterwards."""
 
 
 class SignInNotices:

@@ -105,7 +105,7 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
 
 def _check_answers(order: ServersImport, config: ConfigFile) -> None:
     """`CommandFailed` for an answer to an input that the file does not have."""
-    known = list(dict.fromkeys(asked.id for found in config.found for asked in found.asks))
+    known = list(dict.fromkeys(each.id for found in config.found for each in found.asks))
     for id_, _ in order.answers:
         if id_ not in known:
             asks = f"Its inputs: {', '.join(known)}." if known else "It has no inputs."
@@ -157,7 +157,7 @@ def _notes(row: ImportRow) -> list[str]:
         return []
     changes = f"changes: {', '.join(row.changes)}" if row.changes else ""
     other = f"saved as {row.name}" if row.name != row.found.definition.name else ""
-    asks = [f"requires {asked.id}: {asked.description or 'a value'}" for asked in row.found.asks]
+    asks = [f"requires {each.id}: {each.description or 'a value'}" for each in row.found.asks]
     secrets = ", ".join(secrets_of(row.found.definition))
     kept = f"contains secrets: {secrets}" if secrets and not row.found.asks else ""
     text = filter(None, (changes, other, *asks, kept, *row.found.notes))
@@ -251,7 +251,7 @@ class _Importer:
 
     def _with_answers(self, rows: list[ImportRow], asks: list[Input]) -> list[ImportRow]:
         answers = dict(self._order.answers)
-        answers |= self._asked([asked for asked in asks if asked.id not in answers])
+        answers |= self._inputs([each for each in asks if each.id not in answers])
         if not self._order.with_secrets:
             answers = self._stored(asks, answers)
         workspace = self._variables.workspace
@@ -270,7 +270,7 @@ class _Importer:
         try:
             return kept_answers(asks, answers, self._keyring, self._config.client.key)
         except UserError as error:
-            secret = next(asked.id for asked in asks if asked.is_secret)
+            secret = next(each.id for each in asks if each.is_secret)
             hint = (
                 f"{error.details.hint} Use a reference: --input "
                 f"{shlex.quote(f'{secret}=${{env:NAME}}')}. Or save the answers as plain text with"
@@ -278,26 +278,26 @@ class _Importer:
             ).strip()
             raise CommandFailed(ExitCode.USAGE, error.details._replace(hint=hint)) from error
 
-    def _asked(self, asks: list[Input]) -> dict[str, str]:
+    def _inputs(self, asks: list[Input]) -> dict[str, str]:
         if not asks:
             return {}
         if terminal_of_user() is None:
-            ids = " ".join(f"--input {asked.id}=…" for asked in asks)
+            ids = " ".join(f"--input {each.id}=…" for each in asks)
             hint = f"Add {ids}"
             what = "The servers need input from you"
             raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, str(self._config.path), hint))
-        return {asked.id: _typed(asked) for asked in asks}
+        return {each.id: _typed(each) for each in asks}
 
 
-def _typed(asked: Input) -> str:
-    choices = f" ({', '.join(asked.choices)})" if asked.choices else ""
-    text = one_line(f"{asked.id}: {asked.description or 'value'}{choices}", 200)
-    kind = click.Choice(asked.choices) if asked.choices else str
+def _typed(required: Input) -> str:
+    choices = f" ({', '.join(required.choices)})" if required.choices else ""
+    text = one_line(f"{required.id}: {required.description or 'value'}{choices}", 200)
+    kind = click.Choice(required.choices) if required.choices else str
     answer: str = click.prompt(
         text,
-        default=asked.default,
+        default=required.default,
         type=kind,
-        hide_input=asked.is_secret,
+        hide_input=required.is_secret,
         show_choices=False,
         err=True,
     )
@@ -324,7 +324,7 @@ def export_servers(common: CommonOptions, order: ServersExport) -> ExitCode:
         written = write_file(entries, client, path, with_secrets=order.with_secrets)
     errors = StandardOutput(sys.stderr)
     for text in written.left_out:
-        errors.text(f"left out: {visible(text)}\n")
+        errors.text(f"skipped: {visible(text)}\n")
     if written.kept is not None:
         errors.text(f"{replaced_text(written.kept)}\n")
     if order.output is None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _TITLES = ("CLIENT", "SERVER", "STATE", "FILE")
 _WIDEST = 200
-_NOTHING = "No configuration files of known clients with servers were found.\n"
+_NOTHING = "No client configuration files with servers were found.\n"
 
 
 class TapsOrder(NamedTuple):
@@ -188,7 +188,7 @@ def _report_others(
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, hint="\n".join(texts)))
     errors = StandardOutput(sys.stderr)
     for text in texts:
-        errors.text(f"left out: {visible(text)}\n")
+        errors.text(f"skipped: {visible(text)}\n")
 
 
 def _change(order: TapsOrder, changes: list[FileChange], question: str) -> ExitCode:

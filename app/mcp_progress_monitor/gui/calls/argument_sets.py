@@ -85,7 +85,7 @@ def _of_table(text: str, schema: JsonObject, path: Path) -> Iterator[JsonObject]
     names = next(rows, [])
     for row in rows:
         if len(row) > len(names):
-            raise ValueError(f"line {number(rows.line_num)}: more cells than the first row")
+            raise ValueError(f"line {number(rows.line_num)}: more cells than the header")
         cells = {name: cell for name, cell in zip(names, row, strict=False) if cell}
         if cells:
             yield {name: _cell(cell, _types(schema, name)) for name, cell in cells.items()}

@@ -239,29 +239,29 @@ class CallsController(QObject):
         detail = self._engine.jobs.detail(job)
         if detail is None:
             return
-        asked = detail.snapshot
-        if asked.watched_client is not None:
+        snapshot = detail.snapshot
+        if snapshot.watched_client is not None:
             self.server_requested.emit((job,))
         else:
-            self.edit(Call(asked.server, asked.method, detail.params))
+            self.edit(Call(snapshot.server, snapshot.method, detail.params))
 
     @Slot(object)
-    def edit(self, asked: Call) -> None:
+    def edit(self, call: Call) -> None:
         """Open the call form with a call; its server is or was connected."""
-        arguments = asked.params.get("arguments")
+        arguments = call.params.get("arguments")
         form = self._shown_call().form
         self.refresh_servers()
         is_found = form.choose(
-            asked.server,
-            asked.method,
-            str(asked.params.get("uri" if asked.method == READ_RESOURCE else "name", "")),
+            call.server,
+            call.method,
+            str(call.params.get("uri" if call.method == READ_RESOURCE else "name", "")),
             arguments if isinstance(arguments, dict) else None,
         )
         if not is_found:
             self._report(
                 ErrorDetails(
                     "Cannot edit this call: its server no longer offers it",
-                    asked.server,
+                    call.server,
                     "Connect the server, or re-issue the request unchanged.",
                 )
             )

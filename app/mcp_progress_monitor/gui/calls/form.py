@@ -373,7 +373,7 @@ class CallForm(QWidget):
         return _KINDS[max(0, self._kind.currentIndex())]
 
     def _has_changed(self, before: ServerSnapshot | None, now: ServerSnapshot | None) -> bool:
-        """Whether the offers changed; a server that is gone leaves its last ones."""
+        """Whether the offers changed; a removed server keeps its last ones."""
         if before is None or now is None or not _is_connected(now):
             return False
         kind = self._current_kind()
@@ -654,7 +654,7 @@ class CallForm(QWidget):
     @Slot()
     def _on_stop_clicked(self) -> None:
         self._stop.hide()
-        self._say("Stopped: no further calls are made.", Tone.GOOD)
+        self._say("Stopped. No more calls will be made.", Tone.GOOD)
         self.stop_requested.emit()
 
     @Slot()

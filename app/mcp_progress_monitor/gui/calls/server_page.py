@@ -265,7 +265,7 @@ class ServerPage(QWidget):
     def __init__(
         self, appearance: Appearance, parent: QWidget | None = None, *, is_read_only: bool = False
     ) -> None:
-        """Where it `is_read_only`, the server is one of a recording: nothing is called there."""
+        """`is_read_only` is for servers in recordings, which cannot be called."""
         super().__init__(parent)
         self._is_read_only = is_read_only
         self._appearance = appearance
@@ -338,7 +338,7 @@ class ServerPage(QWidget):
         for _kind, title, _word, _icon in _KINDS:
             self.kinds.addTab(title)
         self.kinds.addTab("About")
-        self.about.setAccessibleName("What the server says about itself")
+        self.about.setAccessibleName("About the server")
         if self._is_read_only:
             self.list.set_read_only()
             self.details.call.hide()
@@ -488,7 +488,7 @@ def _lists(server: ServerSnapshot | None) -> tuple[list[Offer], ...]:
 
 
 def _declared(server: ServerSnapshot) -> dict[str, Any]:
-    """What it says of itself, in the protocol's words; what it does not is left out."""
+    """What the server declares about itself, in protocol terms; undeclared members are omitted."""
     declared = {
         "serverInfo": server.server_info,
         "protocolVersion": server.revision,

@@ -90,7 +90,7 @@ class CallShelf(QWidget):
         copies.triggered.connect(self._on_copy)
 
     def show_call(self, *, is_there: bool) -> None:
-        """Enable the menus: without a tool there is nothing recent, and nothing to copy."""
+        """Enable the menus; without a tool, there are no recent calls and nothing to copy."""
         recent, _, copies = self._buttons
         recent.setEnabled(is_there)
         copies.setEnabled(is_there)

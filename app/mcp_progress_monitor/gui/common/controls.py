@@ -222,7 +222,7 @@ def show_warning_sign(box: QMessageBox) -> None:
 
 
 class EmptyNote(QLabel):
-    """Says in the middle of an empty pane why it is empty."""
+    """Shows in the middle of an empty pane why it is empty."""
 
     def __init__(self, text: str, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(text, parent)

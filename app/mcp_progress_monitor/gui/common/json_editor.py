@@ -34,7 +34,7 @@ class JsonEditor(QWidget):
     def __init__(
         self, appearance: Appearance, parent: QWidget | None = None, *, name: str = ""
     ) -> None:
-        """An editor of arguments, or of what `name` says."""
+        """An editor for arguments, or for what `name` names."""
         super().__init__(parent)
         self._appearance = appearance
         self._mistake = ""

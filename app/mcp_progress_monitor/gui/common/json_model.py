@@ -59,7 +59,7 @@ class JsonNode:
         return -(-len(members) // _step(len(members)))
 
     def content(self) -> Any:
-        """The value that the node stands for: for a range, only what is in it."""
+        """The value of the node; for a range, only its elements."""
         if self.span is None:
             return self.value
         pairs = itertools.islice(_pairs(self.value), self.span.start, self.span.stop)

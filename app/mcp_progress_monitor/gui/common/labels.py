@@ -78,6 +78,6 @@ class ServerTitles(QObject):
         return self._titles[name].text if name in self._titles else name
 
     def tip(self, server: str) -> str:
-        """What its title leaves out; empty for a server that is shown by its name."""
+        """The tool tip for a shortened title; empty for a server shown by its name."""
         title = self._titles.get(one_line(server[: _NAME + 1], _NAME))
         return "" if title is None else title.tip

@@ -293,7 +293,7 @@ def paint_empty(view: QAbstractItemView, text: str) -> None:
 
 
 class EmptyText(QObject):
-    """Has a list that somebody else paints say why it has no rows."""
+    """Shows in an empty list why it has no rows."""
 
     def __init__(self, view: QAbstractItemView, text: str) -> None:
         super().__init__(view)
@@ -302,7 +302,7 @@ class EmptyText(QObject):
         viewport_of(view).installEventFilter(self)
 
     def eventFilter(self, _viewport: QObject, event: QEvent) -> bool:
-        """Paint the words: the list paints nothing over them."""
+        """Paint the text of an empty list."""
         if event.type() is QEvent.Type.Paint and not self._view.model().rowCount():
             paint_empty(self._view, self._text)
         return False

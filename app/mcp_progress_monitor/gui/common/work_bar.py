@@ -19,7 +19,7 @@ _NAME: Final = 60
 
 
 class WorkBar(QWidget):
-    """Appears with the first share that comes after a while; `close` it when the work is done."""
+    """Appears if the work takes longer than a moment; `close` it when the work is done."""
 
     cancel_requested = Signal()
 

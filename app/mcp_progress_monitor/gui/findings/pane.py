@@ -369,7 +369,7 @@ class FindingsPane(QWidget):
         if watch.waiting:
             yield f"{number(watch.waiting)} messages to compare with the schema"
         if watch.unchecked:
-            yield f"{number(watch.unchecked)} messages not compared with the schema"
+            yield f"{number(watch.unchecked)} messages not validated against the schema"
 
     @Slot()
     def _on_titles_changed(self) -> None:

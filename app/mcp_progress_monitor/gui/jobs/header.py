@@ -339,7 +339,7 @@ class JobHeader(QWidget):
         return button
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave the room of a narrow pane to the job: its buttons have icons and tips."""
+        """Hide the buttons' texts in a narrow pane: icons and tool tips remain."""
         super().resizeEvent(event)
         is_narrow = event.size().width() < self.fontMetrics().horizontalAdvance("0") * _NARROW
         style = Qt.ToolButtonStyle

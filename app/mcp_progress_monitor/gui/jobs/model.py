@@ -172,7 +172,7 @@ class JobsModel(QAbstractTableModel):
         return Badge(len(snapshot.marks), Level.NOTE if is_harmless else Level.WARNING)
 
     def tick(self, visible: Collection[int]) -> None:
-        """Let a second pass: elapsed times and ETAs are outdated; repaint `visible` rows.
+        """Advance by a second: repaint the elapsed times and ETAs of `visible` rows.
 
         Other rows are rebuilt when they come into sight.
         """

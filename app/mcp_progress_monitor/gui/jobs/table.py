@@ -372,7 +372,7 @@ class JobTable(QTreeView):
         self._resize_columns(self._widened(fitted(wanted, room), room))
 
     def _set_server_dropped(self, *, is_dropped: bool) -> None:
-        """Leave the server out where its column would take the room of the progress."""
+        """Hide the server column where it would take the room of the progress."""
         header = self.header()
         if is_dropped == self._is_server_dropped or (
             is_dropped and header.isSectionHidden(Column.SERVER)

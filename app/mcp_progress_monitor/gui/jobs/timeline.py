@@ -268,7 +268,7 @@ class JobTimeline(QAbstractScrollArea):
         self._pressed = event.position(), self.axis
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Select up to the mouse, or move along with it."""
+        """Extend the selection to the mouse, or pan with it."""
         if self._pressed is None:
             self.viewport().update()
             return

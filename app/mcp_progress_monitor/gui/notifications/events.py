@@ -77,7 +77,7 @@ class Notice(NamedTuple):
 
 
 class JobEvents:
-    """Turns snapshots of jobs into events: each state of a job once, and nothing from the past."""
+    """Turns snapshots of jobs into events: each new state of a job once."""
 
     def __init__(self, since_when: float) -> None:
         """Jobs that ended before `since_when` (wall seconds) are history."""

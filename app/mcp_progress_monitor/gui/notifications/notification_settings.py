@@ -133,7 +133,7 @@ class NotificationPage(QWidget):
             self._box(
                 "includes_watched",
                 "Include jobs of &watched clients",
-                "Notify about jobs of other clients that are watched",
+                "Notify about jobs of watched clients",
             )
         )
         rows.addLayout(self._quiet_row())

@@ -62,7 +62,7 @@ class RecordingsController(QObject):
         data_dir: Path,
         remembers: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`remembers` says whether opened recordings may be listed the next time."""
+        """With `remembers`, opened recordings are listed at the next start."""
         super().__init__(window)
         self._window = window
         self._tasks = tasks

@@ -460,7 +460,7 @@ class MemberRow(QWidget):
             header.addWidget(label, 1)
         else:
             self._there.setText(shown.replace("&", "&&"))
-            self._there.setToolTip("Clear the box to leave this member out")
+            self._there.setToolTip("Clear to omit this member")
             self._there.toggled.connect(self._on_toggled)
             header.addWidget(self._there, 1)
         limits = QLabel(range_text(schema), self, textFormat=Qt.TextFormat.PlainText)

@@ -136,14 +136,14 @@ class ServersController(QObject):
 
     def connect_servers(self, names: Iterable[str], *, is_restart: bool = False) -> None:
         """Connect several servers in order; one question for all that are not approved."""
-        asked: list[ServerDefinition] = []
+        unapproved: list[ServerDefinition] = []
         approved: list[str] = []
         for name in names:
             definition = self._wanted(name)
             if definition is None:
                 continue
             if self.saved.refuses(definition):
-                asked.append(definition)
+                unapproved.append(definition)
                 continue
             self.saved.apply(name)
             if is_restart and self._engine.servers.snapshot(name).state.is_up:
@@ -154,8 +154,8 @@ class ServersController(QObject):
             self._connect(approved[0])
         else:
             self._connect_in_turn(approved)
-        if asked:
-            self.consent_requested.emit(self._origin(asked), tuple(asked))
+        if unapproved:
+            self.consent_requested.emit(self._origin(unapproved), tuple(unapproved))
 
     def _connect(self, name: str) -> None:
         self._cancel_turn(name)
@@ -244,10 +244,10 @@ class ServersController(QObject):
         """Add the servers of a file for this run; connect those that are approved."""
         known = [each for each in definitions if self.approvals.is_approved(each)]
         self.add_for_now(known)
-        asked = tuple(each for each in definitions if each not in known)
-        self._offered.update(each.approval_key for each in asked)
-        if asked:
-            self.consent_requested.emit(origin, asked)
+        unapproved = tuple(each for each in definitions if each not in known)
+        self._offered.update(each.approval_key for each in unapproved)
+        if unapproved:
+            self.consent_requested.emit(origin, unapproved)
 
     def add_for_now(self, definitions: Iterable[ServerDefinition]) -> None:
         """Connect servers that the user named for this run; a saved one is reused."""

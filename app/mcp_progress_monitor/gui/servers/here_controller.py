@@ -86,13 +86,13 @@ class ServersHere(QObject):
             return
         pending = self._pending.get(origin.server_key)
         if pending is None:
-            pending = self._asked(origin, found)
+            pending = self._consent(origin, found)
         else:
             pending.dialog.raise_()
         if (job, again) not in pending.wanted:
             pending.wanted.append((job, again))
 
-    def _asked(self, origin: Origin, found: ServerHere) -> _Pending:
+    def _consent(self, origin: Origin, found: ServerHere) -> _Pending:
         """Show what would be started."""
         from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.catalogue.import_preview import ImportRow
     from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.wording.imports import AskedInput
+    from mcp_progress_monitor.wording.imports import RequiredInput
 
 
 class ServerExportRequest(NamedTuple):
@@ -245,7 +245,7 @@ class ImportInputs(QScrollArea):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
-        self._asked: dict[str, AskedInput] = {}
+        self._required: dict[str, RequiredInput] = {}
         self._boxes: dict[str, FieldBox] = {}
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
@@ -254,22 +254,22 @@ class ImportInputs(QScrollArea):
         self._clear()
 
     @property
-    def asked(self) -> tuple[AskedInput, ...]:
-        return tuple(self._asked.values())
+    def required(self) -> tuple[RequiredInput, ...]:
+        return tuple(self._required.values())
 
     def field(self, name: str) -> QWidget:
         """The control for the value `name`."""
         return self._boxes[name].control
 
-    def show_asked(self, asked: Iterable[AskedInput], *, is_new: bool) -> None:
-        """Ask also for `asked`; with `is_new`, for nothing else, and forget all answers."""
+    def show_required(self, required: Iterable[RequiredInput], *, is_new: bool) -> None:
+        """Ask also for `required`; with `is_new`, for nothing else, and forget all answers."""
         if is_new:
             self._clear()
-        for each in asked:
-            if each.input.id not in self._asked and len(self._asked) < _MOST:
-                self._asked[each.input.id] = each
+        for each in required:
+            if each.input.id not in self._required and len(self._required) < _MOST:
+                self._required[each.input.id] = each
                 self._add(each)
-        self.setVisible(bool(self._asked))
+        self.setVisible(bool(self._required))
         self._fit()
 
     def answers(self) -> dict[str, str]:
@@ -278,14 +278,14 @@ class ImportInputs(QScrollArea):
         return {name: answer for name, answer in given.items() if answer}
 
     def secret_ids(self) -> set[str]:
-        return {each.input.id for each in self.asked if each.input.is_secret}
+        return {each.input.id for each in self.required if each.input.is_secret}
 
     def show_missing(self, servers: Sequence[str]) -> QWidget | None:
         """Mark missing values of `servers`; returns the first such control."""
         first = None
         answers = self.answers()
-        for name, asked in self._asked.items():
-            wanted = [each for each in asked.servers if each in servers]
+        for name, required in self._required.items():
+            wanted = [each for each in required.servers if each in servers]
             is_missing = bool(wanted) and name not in answers
             text = "{} needs this" if len(wanted) == 1 else "{} need this"
             text = text.format(one_line(", ".join(wanted), 80))
@@ -306,7 +306,7 @@ class ImportInputs(QScrollArea):
             self._fit()
 
     def _clear(self) -> None:
-        self._asked.clear()
+        self._required.clear()
         self._boxes.clear()
         inner = QWidget(self)
         self._form = QFormLayout(
@@ -316,31 +316,31 @@ class ImportInputs(QScrollArea):
         self._form.setSpacing(GAP_S)
         self.setWidget(inner)
 
-    def _add(self, asked: AskedInput) -> None:
-        described = one_line(asked.input.description or asked.input.id, 120)
-        control = self._made(asked)
+    def _add(self, required: RequiredInput) -> None:
+        described = one_line(required.input.description or required.input.id, 120)
+        control = self._made(required)
         control.setAccessibleName(described)
-        control.setToolTip(plain_tip(one_line(asked.input.id, 120)))
+        control.setToolTip(plain_tip(one_line(required.input.id, 120)))
         hint = ""
-        if asked.input.is_secret and asked.input.stands_as_text:
+        if required.input.is_secret and required.input.stands_as_text:
             hint = "Part of a command or URL: readable in the catalogue file."
         box = FieldBox(control, self._appearance, self, hint)
         label = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         label.setText(described)
         label.setFixedWidth(min(label.fontMetrics().horizontalAdvance(described) + GAP, _LABEL))
-        self._boxes[asked.input.id] = box
+        self._boxes[required.input.id] = box
         self._form.addRow(label, box)
 
-    def _made(self, asked: AskedInput) -> QWidget:
-        if asked.input.choices:
+    def _made(self, required: RequiredInput) -> QWidget:
+        if required.input.choices:
             box = QuietComboBox(self)
             box.setEditable(True)
-            box.addItems([each[:1000] for each in asked.input.choices[:_MOST]])
-            box.setCurrentText(asked.input.default or "")
+            box.addItems([each[:1000] for each in required.input.choices[:_MOST]])
+            box.setCurrentText(required.input.default or "")
             box.currentTextChanged.connect(self.changed)
             return box
-        line = QLineEdit(asked.input.default or "", self)
-        if asked.input.is_secret:
+        line = QLineEdit(required.input.default or "", self)
+        if required.input.is_secret:
             line.setEchoMode(QLineEdit.EchoMode.Password)
         line.textChanged.connect(self.changed)
         return line
@@ -459,7 +459,7 @@ class ImportDialog(QDialog):
         self._rows = list(rows)
         self._saved = saved
         self._fill(ticked)
-        self.inputs.show_asked(required_inputs(self._rows), is_new=is_new)
+        self.inputs.show_required(required_inputs(self._rows), is_new=is_new)
         self._show_errors(error_lines(errors), are_all=not self._rows)
         self.tree.setCurrentIndex(self.tree.model().index(max(current, 0), _NAME))
         self._show_current()
@@ -545,7 +545,7 @@ class ImportDialog(QDialog):
         self._rows = []
         self.tree.clear()
         self.details.clear()
-        self.inputs.show_asked((), is_new=True)
+        self.inputs.show_required((), is_new=True)
         self._show_errors("", are_all=False)
         self.secrets.setCurrentIndex(self._usual_place)
         self._enable()

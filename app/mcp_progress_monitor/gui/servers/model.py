@@ -238,7 +238,7 @@ class ServersModel(QAbstractListModel):
 
     def _show(self, changed: frozenset[str]) -> None:
         """Update the rows; builds snapshots of new and `changed` servers."""
-        names, snapshots = self._asked(changed)
+        names, snapshots = self._read(changed)
         order = self._order(names)
         there = frozenset(names)
         if [row.name for row in self._rows] != order:
@@ -249,7 +249,7 @@ class ServersModel(QAbstractListModel):
                 self._announce_row(at)
         self._tick_while_needed()
 
-    def _asked(self, changed: frozenset[str]) -> tuple[Sequence[str], Mapping[str, ServerSnapshot]]:
+    def _read(self, changed: frozenset[str]) -> tuple[Sequence[str], Mapping[str, ServerSnapshot]]:
         """The names of all servers, and snapshots of at least those that are new or changed."""
         source = self._source
         if source is None:

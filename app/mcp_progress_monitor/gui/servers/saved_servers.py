@@ -241,7 +241,7 @@ class SavedServers:
             )
 
     def _report_changed(self, name: str, *, is_up: bool) -> None:
-        what = "What a server runs was changed in the file of saved servers"
+        what = "The command or URL of a saved server was changed in its file"
         hint = "You will be asked before the new command runs."
         if is_up:
             hint = f"{_LATER} {hint}"

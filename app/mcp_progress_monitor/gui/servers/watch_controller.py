@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class WatchController(QObject):
-    """Serves one dialog. Files are changed exactly as shown."""
+    """Controls the dialog that watches other clients' servers; changes files exactly as shown."""
 
     def __init__(
         self,

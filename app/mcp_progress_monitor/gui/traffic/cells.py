@@ -487,7 +487,7 @@ class TrafficCells:
         if column == _SUMMARY:
             text = self._content(place, known.kind).summary
             if known.kind is FrameKind.ERROR and self.is_expected(place):
-                return f"{text} — expected of a server before 2026-07-28"
+                return f"{text} — expected from servers before 2026-07-28"
             return text
         return known.texts[column]
 

@@ -419,9 +419,7 @@ class TrafficCommands(QObject):
             return
         place = self._model.timeline.place_of(frame_number)
         if place is None:
-            self.said.emit(
-                f"The marked message no. {number(frame_number)} is no longer in Traffic."
-            )
+            self.said.emit(f"Marked message {number(frame_number)} is no longer in Traffic.")
         else:
             self.place_wanted.emit(place)
 

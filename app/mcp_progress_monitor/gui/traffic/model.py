@@ -324,7 +324,7 @@ class TrafficModel(QAbstractTableModel):
         self._show_from(self._filter, 0)
 
     def place(self, row: int) -> int:
-        """The place of an existing row; it does not change while rows come and go."""
+        """The place of an existing row, which stays the same when rows are added or removed."""
         return self._rows[row]
 
     def row_of(self, place: int) -> int | None:

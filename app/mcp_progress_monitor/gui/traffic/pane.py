@@ -123,7 +123,7 @@ class TrafficPane(QWidget):
         return wanted._replace(text=f"({wanted.text}) and ({chosen})" if wanted.text else chosen)
 
     def set_read_only(self) -> None:
-        """Offer nothing that needs a server."""
+        """Disable everything that needs a server."""
         self.actions_.action("edit").setVisible(False)
 
     def set_filter(self, wanted: TrafficFilter) -> None:

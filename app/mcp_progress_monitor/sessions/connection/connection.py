@@ -535,7 +535,7 @@ def unread_error(command: str, outbox: Outbox) -> ErrorDetails | None:
 
 
 def queued_text(outbox: Outbox) -> str:
-    """What waits because the server does not read its input; empty if nothing does."""
+    """What is queued because the server does not read its input; empty if nothing is."""
     if not outbox.queued_count:
         return ""
     waiting = formatting.count(outbox.queued_count, "message")

@@ -136,7 +136,7 @@ class ServerLists:
 
     @property
     def are_finished(self) -> bool:
-        """Whether each was, so that nothing is left to wait for."""
+        """Whether all lists were read."""
         return self._finished.is_set()
 
     async def reload_tools(self) -> None:

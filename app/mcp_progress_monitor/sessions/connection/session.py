@@ -189,7 +189,7 @@ class Session:
         reconnecting: ReconnectPolicy | None = None,
         remembered: Era | None = None,
     ) -> None:
-        """A session that `run` will begin; `era` is to be tried, `remembered` worked before.
+        """A session that `run` starts; `era` is tried first, `remembered` worked before.
 
         `context` answers the server's requests. `reconnecting` is informed how it ends.
         """
@@ -297,7 +297,7 @@ class Session:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Those of the server that were read."""
+        """The server's tools, as far as they were read."""
         return () if self._lists is None else self._lists.tools
 
     def poll(self, now: float) -> None:

@@ -140,12 +140,12 @@ class MultiRoundTrips:
         async with anyio.create_task_group() as tasks:
             for params in read_pages(work.raw):
                 try:
-                    asked = self._incoming.read(ELICIT, {**params, "mode": "url"})
+                    question = self._incoming.read(ELICIT, {**params, "mode": "url"})
                 except RpcError:
                     continue  # the error is reported as received
-                asked = asked._replace(errors=(*asked.errors, _CALL_AGAIN))
+                question = question._replace(errors=(*question.errors, _CALL_AGAIN))
                 key = str(params.get("elicitationId"))
-                tasks.start_soon(self._incoming.ask, asked, QuestionOrigin(work.reply, key, job))
+                tasks.start_soon(self._incoming.ask, question, QuestionOrigin(work.reply, key, job))
 
     async def _end(self, exchange: PendingRequest, outcome: str, text: str) -> None:
         with anyio.CancelScope(shield=True):
@@ -178,19 +178,21 @@ class MultiRoundTrips:
             InputError: one of them cannot be asked, or the user refuses it; then all are
                 closed.
         """
-        asked = {key: self._read(key, request) for key, request in requests.items()}
-        results: JsonObject = dict.fromkeys(asked)
+        requested = {key: self._read(key, request) for key, request in requests.items()}
+        results: JsonObject = dict.fromkeys(requested)
         failed: list[InputRequiredError] = []
         async with anyio.create_task_group() as tasks:
 
             async def ask(key: str) -> None:
                 try:
-                    results[key] = await self._result(asked[key], QuestionOrigin(frame, key, job))
+                    results[key] = await self._result(
+                        requested[key], QuestionOrigin(frame, key, job)
+                    )
                 except InputRequiredError as error:
                     failed.append(error)
                     tasks.cancel_scope.cancel()
 
-            for key in asked:
+            for key in requested:
                 tasks.start_soon(ask, key)
         if failed:
             raise failed[0]
@@ -207,8 +209,8 @@ class MultiRoundTrips:
             text = f"The input request {shown(key)} cannot be answered: {error.message}"
             raise InputRequiredError(text) from error
 
-    async def _result(self, asked: ServerRequest, where: QuestionOrigin) -> JsonObject:
-        question, answer = await self._incoming.ask(asked, where)
+    async def _result(self, server_request: ServerRequest, where: QuestionOrigin) -> JsonObject:
+        question, answer = await self._incoming.ask(server_request, where)
         if answer is None:
             raise InputRequiredError("The question was withdrawn", is_wanted=True)
         try:

@@ -371,11 +371,11 @@ class ServerRequests:
             del self._open[fact.number]
 
     async def _answer_asked(
-        self, fact: RequestMade, asked: ServerRequest, request: _OpenServerRequest
+        self, fact: RequestMade, server_request: ServerRequest, request: _OpenServerRequest
     ) -> None:
-        phases = AnswerProgress(fact.token, asked.kind)
+        phases = AnswerProgress(fact.token, server_request.kind)
         where = QuestionOrigin(fact.number, None, self._context.job_of(fact.number))
-        question = self._question(asked, where)
+        question = self._question(server_request, where)
         request.question = question.id
         if request.cancelled:
             return
@@ -422,13 +422,13 @@ class ServerRequests:
         return self._read(str(method), params)
 
     async def ask(
-        self, asked: ServerRequest, where: QuestionOrigin
+        self, server_request: ServerRequest, where: QuestionOrigin
     ) -> tuple[Question, Answer | None]:
         """Ask a question of a result; None if it no longer needs an answer."""
-        question = self._question(asked, where)
-        return question, await self.put(question, AnswerProgress(None, asked.kind))
+        question = self._question(server_request, where)
+        return question, await self.put(question, AnswerProgress(None, server_request.kind))
 
-    def _question(self, asked: ServerRequest, where: QuestionOrigin) -> Question:
+    def _question(self, server_request: ServerRequest, where: QuestionOrigin) -> Question:
         context, clock = self._context, self._context.clock
         return Question(
             id=context.questions.next_id(),
@@ -436,16 +436,16 @@ class ServerRequests:
             connection=self._connection.id,
             request=where.request,
             key=where.key,
-            method=asked.method,
-            kind=asked.kind,
-            message=asked.message,
-            schema=asked.schema,
-            url=asked.url,
-            params=asked.params,
+            method=server_request.method,
+            kind=server_request.kind,
+            message=server_request.message,
+            schema=server_request.schema,
+            url=server_request.url,
+            params=server_request.params,
             job=where.job,
             asked_at=clock.monotonic(),
             asked_when=clock.wall(),
-            error="\n".join(asked.errors),
+            error="\n".join(server_request.errors),
         )
 
     async def put(self, question: Question, phases: AnswerProgress) -> Answer | None:

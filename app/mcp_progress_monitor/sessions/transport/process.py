@@ -56,9 +56,9 @@ async def running() -> Mapping[int, ProcessEntry]:
         await checkpoint()
         return {}
     table = _current()
-    asked = table.begun
+    requested_at = table.begun
     async with table.lock:
-        return await _read(table, asked)
+        return await _read(table, requested_at)
 
 
 async def marks() -> tuple[Mapping[int, ProcessEntry], Mapping[int, str]]:
@@ -67,9 +67,9 @@ async def marks() -> tuple[Mapping[int, ProcessEntry], Mapping[int, str]]:
         await checkpoint()
         return {}, {}
     table = _current()
-    asked = table.begun
+    requested_at = table.begun
     async with table.lock:
-        found = await _read(table, asked)
+        found = await _read(table, requested_at)
         if table.marked != table.held:
             table.marks = await anyio.to_thread.run_sync(_marks_of, tuple(found))
             table.marked = table.held
@@ -88,9 +88,9 @@ def _current() -> _ProcessTable:
     return table
 
 
-async def _read(table: _ProcessTable, asked: int) -> Mapping[int, ProcessEntry]:
+async def _read(table: _ProcessTable, requested_at: int) -> Mapping[int, ProcessEntry]:
     """The newest reading, or a new one if that began before this call."""
-    if table.held <= asked:  # no reading that began after this call has finished
+    if table.held <= requested_at:  # no reading that began after this call has finished
         number = table.begun = table.begun + 1
         table.found = await anyio.to_thread.run_sync(watchdog.read_all)
         table.held = number
@@ -506,7 +506,7 @@ async def _open(
 
 
 class _PipeReader(ByteReceiveStream):
-    """Our end of a pipe, read as soon as anything is in it.
+    """Our end of a pipe, read whenever it has data.
 
     A loop's own reader copies each byte three times, and takes two turns of the loop for a chunk:
     a quarter of a flood's time.

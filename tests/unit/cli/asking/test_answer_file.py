@@ -205,7 +205,7 @@ def test_the_examples_of_the_manual_are_sound(file: Path) -> None:
         ({"form": {"text": "x"}}, "$.form", "cannot answer a"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(
+def test_what_is_wrong_is_reported_with_its_place(
     file: Path, content: Any, where: str, words: str
 ) -> None:
     with pytest.raises(CommandFailed) as caught:
@@ -218,13 +218,13 @@ def test_what_is_wrong_is_said_with_its_place(
 
 
 @pytest.mark.parametrize("text", ["", "{", '[{"accept": {"n": NaN}}]', "[" * 100_000])
-def test_what_is_no_json_is_said(file: Path, text: str) -> None:
+def test_what_is_no_json_is_reported(file: Path, text: str) -> None:
     with pytest.raises(CommandFailed) as caught:
         read(file, text)
     assert caught.value.details.what == "The answers are not valid JSON"
 
 
-def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xff[]")
     for name in ("missing", "latin", "."):
         with pytest.raises(CommandFailed) as caught:

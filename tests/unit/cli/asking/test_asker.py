@@ -170,7 +170,7 @@ def means(tmp_path: Path, content: Any = None, talk: Talk | None = None) -> Answ
     return AnswerMeans(answers, None if talk is None else talk.dialogue)
 
 
-async def test_nobody_to_ask_is_a_no_in_words(tmp_path: Path) -> None:
+async def test_without_a_user_to_ask_the_answer_is_no_with_a_message(tmp_path: Path) -> None:
     scene = Scene(means(tmp_path))
     async with scene.going_on():
         scene.ask(asked(id=1), asked("sampling", id=2))
@@ -314,7 +314,7 @@ async def test_once_the_call_is_cancelled_nothing_is_asked(tmp_path: Path) -> No
     assert {(i, a) for i, a, _ in scene.front.told} == {(2, "cancel"), (3, "refuse")}
 
 
-async def test_who_hangs_up_turns_away(tmp_path: Path) -> None:
+async def test_end_of_input_dismisses_the_question(tmp_path: Path) -> None:
     talk = Talk("")
     scene = Scene(means(tmp_path, talk=talk))
     async with scene.going_on():

@@ -55,7 +55,7 @@ def test_without_a_file_of_answers_they_hold_as_they_are(tmp_path: Path) -> None
     assert rules.automatic(ANOTHER, "form") is None
 
 
-def test_what_the_file_may_be_for_is_asked_and_the_rule_stands_behind(tmp_path: Path) -> None:
+def test_kinds_in_the_answer_file_take_precedence_over_the_rule(tmp_path: Path) -> None:
     rules = kept(tmp_path, answers(tmp_path, [{"decline": True}, {"kind": "roots", "accept": []}]))
     found = rules.of(DEMO).rules
     assert (found.form, found.sampling, found.roots) == (

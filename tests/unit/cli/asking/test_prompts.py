@@ -30,7 +30,7 @@ async def test_every_kind_has_its_words_and_its_no(kind: Any, words: str, typed:
     assert talk.typist.discarded == 1
 
 
-async def test_what_is_wrong_with_a_question_is_said() -> None:
+async def test_what_is_wrong_with_a_question_is_reported() -> None:
     talk = Talk("d")
     await prompt(asked(error='"message" is missing\x1b'), talk.dialogue, "", {})
     assert 'This question is invalid: "message" is missing\\x1b\n' in talk.shown

@@ -60,7 +60,7 @@ def test_what_is_typed_becomes_a_value_of_the_schema(
         ({"type": "array", "minItems": 2, "items": {"enum": ["a", "b"]}}, "a", "x: "),
     ],
 )
-def test_what_does_not_fit_is_said(schema: dict[str, Any], text: str, words: str) -> None:
+def test_what_does_not_fit_is_reported(schema: dict[str, Any], text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         field(**schema).read(text)
 

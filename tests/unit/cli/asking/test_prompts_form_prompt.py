@@ -31,7 +31,7 @@ async def test_values_defaults_and_gaps_become_the_content() -> None:
 @pytest.mark.parametrize(
     ("typed", "answer"), [("d", Decline()), ("decline", Decline()), ("c", Dismiss())]
 )
-async def test_who_does_not_want_to_is_asked_for_nothing(typed: str, answer: Answer) -> None:
+async def test_a_declined_form_prompts_for_no_fields(typed: str, answer: Answer) -> None:
     assert await fill(Talk(typed), form(name=NAME)) == answer
 
 

@@ -46,7 +46,7 @@ async def test_a_text_may_have_many_lines() -> None:
     assert await answer(Talk("one\\", "two\\", "three")) == text("one\ntwo\nthree")
 
 
-async def test_nothing_refuses() -> None:
+async def test_an_empty_answer_refuses_the_sampling_request() -> None:
     assert await answer(Talk("")) == Refused()
 
 

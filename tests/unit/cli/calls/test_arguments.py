@@ -131,7 +131,7 @@ def test_a_bad_document_is_a_usage_error_with_an_example(document: str) -> None:
     assert "Example: --args" in caught.value.as_text()
 
 
-def test_why_a_file_cannot_be_read_is_said_in_words_alone(tmp_path: Path) -> None:
+def test_why_a_file_cannot_be_read_is_reported_with_a_message_alone(tmp_path: Path) -> None:
     with pytest.raises(CommandFailed) as caught:
         read_document(f"@{tmp_path / 'none'}")
     assert caught.value.details.detail == "No such file or directory"

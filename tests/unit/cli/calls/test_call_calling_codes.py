@@ -28,7 +28,7 @@ def test_the_state_decides(state: JobState, failure: Failure | None, code: int) 
     assert code_of(outcome(None, failure, state)) == code
 
 
-def test_what_can_be_gone_on_with_is_resumable_whatever_stopped_it() -> None:
+def test_what_can_be_resumed_is_resumable_whatever_stopped_it() -> None:
     assert code_of(outcome({}, None, JobState.RESUMABLE, resume_id=3)) == 6
     assert code_of(outcome(None, FAILURE, JobState.RESUMABLE, resume_id=3)) == 6
 

@@ -263,7 +263,7 @@ def test_tasks_are_in_the_document() -> None:
     ]
 
 
-def test_what_can_be_gone_on_with_is_named() -> None:
+def test_what_can_be_resumed_is_named() -> None:
     saved = SavedJobs([chain(id=3), chain(id=4, is_usable=False)], [saved_task()])
     assert [str(each) for each in saved.usable()] == ["3", "t2"]
 

@@ -47,7 +47,7 @@ def test_any_command_has_a_name(command: str, name: str) -> None:
     assert one_server(CommonOptions(command=(command,))).name == name
 
 
-@pytest.mark.announces_log("left out: .*'web'")
+@pytest.mark.announces_log("skipped: .*'web'")
 def test_a_configuration_names_all_its_servers_or_one(config: Path) -> None:
     assert [found.name for found in named_servers(CommonOptions(config=config))] == ["a", "b"]
     assert named_servers(CommonOptions(config=config, server="b"))[0].address == "two x"
@@ -100,7 +100,7 @@ def test_a_wrong_choice_is_a_usage_error(common: CommonOptions, advice: str) -> 
     assert advice in caught.value.message
 
 
-@pytest.mark.announces_log("left out: .*'web'")
+@pytest.mark.announces_log("skipped: .*'web'")
 def test_several_servers_have_to_be_chosen_from(config: Path) -> None:
     with pytest.raises(click.UsageError) as caught:
         one_server(CommonOptions(config=config))
@@ -167,7 +167,7 @@ def test_a_url_is_a_server_named_after_its_host() -> None:
 
 
 @pytest.mark.parametrize("url", ["example.com", "ftp://a", "http://", "http://[", "http://a:b"])
-def test_what_is_no_url_is_refused_in_words(url: str) -> None:
+def test_what_is_no_url_is_refused_with_a_message(url: str) -> None:
     with pytest.raises(CommandFailed) as caught:
         one_server(CommonOptions(url=url))
     assert caught.value.code is ExitCode.USAGE
@@ -245,7 +245,7 @@ def test_a_broken_file_of_saved_servers_is_reported_with_its_place(data_dir: Pat
     assert "line 1, column 2" in caught.value.details.where
 
 
-@pytest.mark.announces_log("left out: (disabled|needs input)")
+@pytest.mark.announces_log("skipped: (disabled|needs input)")
 def test_servers_that_cannot_run_now_are_left_out_of_all(tmp_path: Path) -> None:
     file = tmp_path / "f.json"
     servers = {
@@ -276,7 +276,7 @@ def test_servers_that_cannot_run_now_are_left_out_of_all(tmp_path: Path) -> None
         (CommonOptions(command=("c", "\udcff")), "not valid UTF-8"),
     ],
 )
-def test_what_cannot_be_sent_is_said_in_words_and_without_the_value(
+def test_what_cannot_be_sent_is_reported_with_a_message_and_without_the_value(
     options: CommonOptions, advice: str
 ) -> None:
     with pytest.raises(CommandFailed) as failure:

@@ -201,7 +201,7 @@ def test_an_unending_wait_is_null(witness: Witness) -> None:
     assert witness.last()["rate"] is not None
 
 
-def test_an_error_comes_in_the_servers_words(witness: Witness) -> None:
+def test_an_error_comes_with_the_servers_message(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called())
     error = b'{"code":-32602,"message":"no\\u0000","data":[1.0]}'
     witness.events.on_update(

@@ -155,7 +155,7 @@ def test_an_attempt_that_is_lost_after_one_that_was_answered_is_an_error(
     assert (witness.last()["event"], witness.last()["message"]) == ("error", "lost")
 
 
-def test_a_job_that_cannot_be_gone_on_with_is_an_error_of_its_own(witness: Witness) -> None:
+def test_a_job_that_cannot_be_resumed_is_an_error_of_its_own(witness: Witness) -> None:
     witness.events.decline(3, ErrorDetails("It was refused", "demo"))
     error = witness.last()
     assert (error["job"], error["where"]) == (3, "local")

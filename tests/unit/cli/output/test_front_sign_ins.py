@@ -67,7 +67,7 @@ def test_the_host_stands_apart_from_the_whole_address() -> None:
     ]
 
 
-def test_an_address_with_what_cannot_be_seen_is_not_recommended() -> None:
+def test_a_url_with_invisible_characters_is_not_recommended() -> None:
     lines = sign_in_lines(SignIn("a\x1b[31m", "https://a\u202e/\x1b[2J"))
     assert "invisible" in lines[0]
     assert not any(sign in line for line in lines for sign in ("\x1b", "\u202e"))

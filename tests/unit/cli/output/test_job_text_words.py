@@ -40,7 +40,7 @@ def test_a_resumed_job_tells_its_attempt() -> None:
     assert job_text.pace(ended) == "done in 5.0 s, 20 ticks, 4 attempts"
 
 
-def test_a_resumable_job_tells_whether_it_goes_on_by_itself() -> None:
+def test_a_resumable_job_tells_whether_it_is_resumed_automatically() -> None:
     stopped = {"state": JobState.RESUMABLE, "elapsed_s": 5.0, "tick_count": 20}
     assert job_text.pace(job(**stopped)) == "resumable after 5.0 s, 20 ticks"
     assert job_text.pace(job(**stopped, attempt_count=2, next_attempt_at=107.0)) == (

@@ -46,7 +46,7 @@ def test_lines_and_results_wait_for_the_end_of_a_question(screen: Screen) -> Non
     assert screen.events == ["bars go", "bars come", "a", "result", "b"]
 
 
-def test_what_waits_is_written_whatever_ends_the_question(screen: Screen) -> None:
+def test_delayed_lines_are_printed_when_the_question_ends_with_an_error(screen: Screen) -> None:
     def ask() -> None:
         with screen.turns.quiet():
             screen.turns.say("a")

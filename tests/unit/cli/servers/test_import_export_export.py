@@ -29,7 +29,7 @@ def test_without_a_file_it_goes_to_standard_output(
     assert main(["servers", "export", "--to", "vscode", "--data-dir", str(data_dir)]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["servers"]["a"]["env"] == {"K": "${env:K}"}
-    assert err == "left out: a: the value of K; set K in the environment\n"
+    assert err == "skipped: a: the value of K; set K in the environment\n"
 
 
 def test_a_dash_is_standard_output(

@@ -84,7 +84,7 @@ def test_a_dry_run_shows_and_saves_nothing(
     assert saved(data_dir).entries() == ()
 
 
-def test_all_is_saved_and_nothing_agreed_to(
+def test_all_is_saved_and_nothing_approved(
     file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[Drawer]
 ) -> None:
     assert run(data_dir, file, "--all") == 0
@@ -164,7 +164,7 @@ def test_only_named_servers_are_saved(file: Path, data_dir: Path) -> None:
         (["--dry-run", "--input", "kee=1"], "The file has no input 'kee'"),
     ],
 )
-def test_what_cannot_be_saved_is_said(
+def test_what_cannot_be_saved_is_reported(
     file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], words: list[str], advice: str
 ) -> None:
     write(file, a={"command": "c"}, asks={"command": "${input:key}"}, bad={})

@@ -99,7 +99,7 @@ def test_what_two_servers_shared_is_deleted_with_both(data_dir: Path, drawer: ty
 
 
 @pytest.mark.parametrize(("says", "left"), [(True, {"shared"}), (False, {"own", "shared"})])
-def test_who_is_at_a_terminal_is_asked(
+def test_removing_secrets_asks_for_confirmation_at_a_terminal(
     data_dir: Path,
     drawer: type[Drawer],
     monkeypatch: pytest.MonkeyPatch,

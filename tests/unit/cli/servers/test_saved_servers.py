@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_read_ends_with_its_place(
         assert "line 1, column 16" in capsys.readouterr().err
 
 
-def test_what_is_added_by_hand_is_agreed_to(data_dir: Path) -> None:
+def test_what_is_added_by_hand_is_approved(data_dir: Path) -> None:
     words = ["servers", "add", "mine", "--data-dir", str(data_dir), "--env", "A=1"]
     assert main([*words, "--connect-at-start", "--era", "handshake", "--", "c", "--x"]) == 0
     entry = Catalogue(data_dir / FILE_NAME).entry("mine")
@@ -142,7 +142,7 @@ def test_a_path_that_is_typed_counts_from_the_folder_it_was_typed_in(
     assert found == {"a": str(tmp_path), "b": str(tmp_path), "c": None}
 
 
-def test_a_relative_command_is_agreed_to_in_one_folder(
+def test_a_relative_command_is_approved_in_one_folder(
     data_dir: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -160,7 +160,7 @@ def test_a_relative_command_is_agreed_to_in_one_folder(
     assert str(tmp_path / "theirs") in said
 
 
-def test_a_removed_relative_command_is_agreed_to_in_no_folder_any_more(
+def test_a_removed_relative_command_is_approved_in_no_folder_any_more(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     definition = StdioDefinition(name="a", command="./run")
@@ -180,7 +180,7 @@ def test_a_removed_relative_command_is_agreed_to_in_no_folder_any_more(
     assert Trust(data_dir / TRUST).is_trusted(other)
 
 
-def test_beside_an_entry_that_cannot_be_used_a_server_of_its_name_gets_another_which_is_said(
+def test_a_server_named_like_an_unusable_entry_gets_a_number(
     data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data_dir.mkdir(exist_ok=True)
@@ -219,7 +219,7 @@ def test_a_url_is_added_with_its_headers(data_dir: Path) -> None:
         (["nonsense"], "No such command"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_what_cannot_be_done_is_reported(
     catalogue: Catalogue,
     data_dir: Path,
     capsys: pytest.CaptureFixture[str],
@@ -299,7 +299,7 @@ def test_consents_that_cannot_be_used_are_reported(
     assert "asked again" in capsys.readouterr().err
 
 
-def test_a_copy_of_a_removed_server_stays_agreed_to(catalogue: Catalogue, data_dir: Path) -> None:
+def test_a_copy_of_a_removed_server_stays_approved(catalogue: Catalogue, data_dir: Path) -> None:
     trust, files = Trust(data_dir / TRUST), catalogue.entry("files").definition
     trust.approve(files)
     catalogue.clone("files")

@@ -23,7 +23,7 @@ def trust(data_dir: Path) -> Trust:
     return Trust(data_dir / TRUST)
 
 
-def test_without_a_terminal_nothing_is_agreed_to(
+def test_without_a_terminal_trust_requires_yes(
     trust: Trust, data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["servers", "trust", "a", "--data-dir", str(data_dir)]) == 2
@@ -34,7 +34,7 @@ def test_without_a_terminal_nothing_is_agreed_to(
     assert not trust.is_trusted(SAVED)
 
 
-def test_yes_agrees_and_shows_to_what(
+def test_yes_approves_the_server_and_prints_what_was_approved(
     trust: Trust, data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["servers", "trust", "a", "--yes", "--data-dir", str(data_dir)]) == 0
@@ -44,7 +44,7 @@ def test_yes_agrees_and_shows_to_what(
     assert "already" in capsys.readouterr().out
 
 
-def test_a_server_of_a_file_is_agreed_to_with_its_folder(
+def test_a_server_of_a_file_is_approved_with_its_folder(
     trust: Trust, data_dir: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "f.json"
@@ -58,7 +58,7 @@ def test_a_server_of_a_file_is_agreed_to_with_its_folder(
 
 
 @pytest.mark.parametrize("words", [["none"], ["none", "--config", "no-such-file"]])
-def test_what_is_not_there_cannot_be_agreed_to(
+def test_what_is_not_there_cannot_be_approved(
     trust: Trust, data_dir: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["servers", "trust", *words, "--yes", "--data-dir", str(data_dir)]) == 2

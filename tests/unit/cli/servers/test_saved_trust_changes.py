@@ -21,7 +21,7 @@ CHANGED = AGREED.model_copy(update={"args": ("y",), "env": {"TOKEN": "0ther"}})
 
 
 @pytest.mark.parametrize("words", [["tools", "--server", "a"], ["servers", "trust", "a"]])
-def test_a_change_of_what_was_agreed_to_is_reported_part_by_part(
+def test_a_change_of_what_was_approved_is_reported_part_by_part(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     Trust(tmp_path / TRUST).approve(AGREED)

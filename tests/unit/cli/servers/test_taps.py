@@ -96,7 +96,7 @@ def test_all_leaves_out_what_cannot_be_watched(
 ) -> None:
     assert run("install", "--all") == 0
     captured = capsys.readouterr()
-    assert "left out: web: it has a URL" in captured.err
+    assert "skipped: web: it has a URL" in captured.err
     assert watched(cursor) == ["files", "db"]
     assert run("remove", "--all") == 0
     assert watched(cursor) == []
@@ -133,7 +133,7 @@ def test_without_names_and_a_terminal_nothing_is_changed(
     ],
 )
 @pytest.mark.usefixtures("cursor")
-def test_what_is_wrong_is_said(
+def test_what_is_wrong_is_reported(
     words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*words) == 2
@@ -189,7 +189,7 @@ def test_what_a_client_has_left_is_read_by_our_own_commands(
     assert main(["servers", "import", str(cursor), "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "npx -y files" in out
-    assert "it is watched by this program there" in out
+    assert "already watched by this program there" in out
     assert "/bin/sh" not in out
 
 
@@ -203,6 +203,6 @@ def test_a_name_that_a_project_has_as_well_is_watched_where_it_can_be(
     before = shared.read_bytes()
     monkeypatch.chdir(tmp_path)
     assert run("install", "cursor", "files") == 0
-    assert "left out: files" in capsys.readouterr().err
+    assert "skipped: files" in capsys.readouterr().err
     assert watched(cursor) == ["files"]
     assert shared.read_bytes() == before

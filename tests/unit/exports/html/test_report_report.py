@@ -197,7 +197,7 @@ def test_what_was_irregular_is_reported_with_its_message() -> None:
     assert page.text.count("Progress did not increase: 4 after 5") >= 2
 
 
-def test_a_huge_message_is_cut_and_it_is_said_how_long_it_is() -> None:
+def test_a_huge_message_is_cut_and_it_is_reported_how_long_it_is() -> None:
     session = Session()
     session.called("export", text="x" * 200_000)
     told = _report(session, 1).text
@@ -266,7 +266,7 @@ def test_a_report_of_anything_is_well_formed(
     _report(session)
 
 
-def test_secrets_are_taken_out_and_it_is_said() -> None:
+def test_secrets_are_taken_out_and_it_is_reported() -> None:
     session = Session()
     session.opened(args=["--api-key", "hunter2-args"], env=["A=hunter2-env"])
     session.called("login", password="hunter2", options={"apiKey": "hunter2", "n": 1})
@@ -300,7 +300,7 @@ def test_a_session_without_jobs_says_so() -> None:
     assert "No jobs." in _report(Session()).text
 
 
-def test_a_job_that_is_not_there_is_said_not_to_be() -> None:
+def test_a_missing_job_is_reported() -> None:
     assert "No such job." in _report(Session(), 9).text
 
 

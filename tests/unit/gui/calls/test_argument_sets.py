@@ -55,7 +55,7 @@ def test_cells_become_what_the_schema_says(tmp_path: Path) -> None:
         ("a.json", b"[1]", "set 1: not a JSON object"),
         ("a.jsonl", b'{"a": 1}\n{"a"', "line 2: "),
         ("a.jsonl", b'{"a": 1}\n7', "line 2: not a JSON object"),
-        ("a.csv", b"rows\n1,2", "line 2: more cells than the first row"),
+        ("a.csv", b"rows\n1,2", "line 2: more cells than the header"),
         ("a.csv", b'rows\n"1', "unexpected end of data"),
         ("a.csv", b"rows\n", "no argument sets"),
         ("a.json", b"", "no argument sets"),

@@ -24,7 +24,7 @@ def test_numbers_and_words_of_json_are_found_as_they_are_written() -> None:
     assert _hits([10**5_000], "digits") == [(0,)]
 
 
-def test_what_was_left_out_and_positions_in_arrays_are_not_found() -> None:
+def test_search_ignores_elided_values_and_array_indexes() -> None:
     assert _hits([Elided(7), [0, 0]], "1") == []
 
 
@@ -36,7 +36,7 @@ def test_a_search_pauses_often() -> None:
     assert (time.thread_time() - started) / steps < 0.005
 
 
-def test_there_is_a_pause_after_a_long_string() -> None:
+def test_the_search_yields_after_a_long_string() -> None:
     assert list(hits(["x" * 100_000, 1], "nothing")) == [None]
 
 

@@ -46,7 +46,7 @@ def test_the_newest_are_kept_across_connections_and_the_rest_is_counted() -> Non
     assert [kept.lines("a")[0].number, kept.lines("a")[-1].number] == [1, LINES]
 
 
-def test_of_all_servers_that_with_most_lines_gives_up_its_oldest(
+def test_over_the_limit_the_server_with_most_lines_drops_its_oldest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lines, "ALL_LINES", 10)

@@ -59,7 +59,7 @@ def test_steps_are_exact_or_unsaid(
     assert row(model, 1)[3] == words
 
 
-def test_what_breaks_a_rule_is_said_where_it_happened(model: TicksModel) -> None:
+def test_what_breaks_a_rule_is_reported_where_it_happened(model: TicksModel) -> None:
     ticks = [tick(7, 5, 0.0, "up"), tick(8, 3, 1.0, "down"), tick(9, 4, 2.0)]
     model.show_ticks(ticks, 3, {8: (finding("Progress did not increase: 3 after 5"),)})
     marks = [model.index(number, TickColumn.MARK).data() for number in range(3)]

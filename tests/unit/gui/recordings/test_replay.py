@@ -194,7 +194,7 @@ def test_restarting_stops_at_the_beginning_and_says_so(qtbot: QtBot, clock: Fake
     assert (replay.mode, player.timeline.end, player.restarts) == (Mode.PAUSED, 0, 1)
 
 
-def test_playing_after_the_end_begins_anew(clock: FakeClock) -> None:
+def test_playing_after_the_end_begins_again(clock: FakeClock) -> None:
     player = FakePlayer(0.0, 1.0, 2.0)
     replay = replay_of(player, None, clock)
     replay.read_all()

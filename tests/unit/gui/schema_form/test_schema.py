@@ -101,7 +101,7 @@ def test_true_is_no_integer() -> None:
         ({"enum": [1, 2]}, ""),
     ],
 )
-def test_types_and_limits_are_put_in_words(schema: dict[str, Any], words: str) -> None:
+def test_types_and_limits_are_worded(schema: dict[str, Any], words: str) -> None:
     assert range_text(schema) == words
 
 

@@ -28,7 +28,9 @@ def row(state: ServerState = ServerState.IDLE, **entry: Any) -> ServerRow:
         (ServerState.WAITING, {ServerAction.CONNECT, ServerAction.DISCONNECT, ServerAction.REMOVE}),
     ],
 )
-def test_what_a_state_offers(state: ServerState, offered: set[ServerAction]) -> None:
+def test_a_servers_state_decides_its_actions(
+    state: ServerState, offered: set[ServerAction]
+) -> None:
     asked = {
         ServerAction.CONNECT,
         ServerAction.DISCONNECT,

@@ -68,7 +68,7 @@ def test_a_secret_of_oauth_goes_to_the_keyring() -> None:
 
 
 @pytest.mark.parametrize("draft", [Draft(), Draft(kind=ServerKind.URL, url="htp:/foo")])
-def test_no_name_is_asked_for_while_there_is_nothing_to_make_it_of(draft: Draft) -> None:
+def test_without_a_command_or_url_only_that_is_reported_missing(draft: Draft) -> None:
     errors = read_draft(draft).errors
     assert list(errors) == [draft.kind.value]
     assert all(words[0].isupper() for words in errors.values())

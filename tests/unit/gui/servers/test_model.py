@@ -84,7 +84,7 @@ def test_a_row_is_read_with_its_state(model: ServersModel) -> None:
     assert spoken == "a, Not connected · stdio"
 
 
-def test_ticks_for_unknown_tokens_are_said_first(
+def test_ticks_for_unknown_tokens_are_reported_first(
     model: ServersModel, source: FakeServers, qtbot: QtBot
 ) -> None:
     source.held[1] = server("b", state=ServerState.CONNECTED, connection="b#1")
@@ -150,7 +150,7 @@ class OneByOne(FakeServers):
         return super().snapshot(name)
 
 
-def test_a_change_of_one_server_takes_a_picture_of_that_one_alone(qtbot: QtBot) -> None:
+def test_a_change_of_one_server_makes_only_its_snapshot(qtbot: QtBot) -> None:
     source, model = OneByOne(*(server(f"s{at}") for at in range(50))), ServersModel()
     model.set_source(source)
     source.asked.clear()
@@ -172,7 +172,7 @@ class Waiting(FakeServers):
         return self.at
 
 
-def test_what_counts_down_is_reported_anew_each_second_and_nothing_else(qtbot: QtBot) -> None:
+def test_what_counts_down_is_reported_again_each_second_and_nothing_else(qtbot: QtBot) -> None:
     retry = Retry(2, 5, 104.0)
     source = Waiting(server("a"), server("b", state=ServerState.WAITING, retry=retry))
     model = ServersModel()

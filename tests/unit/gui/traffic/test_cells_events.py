@@ -63,5 +63,5 @@ def test_server_text_is_made_visible_and_bounded() -> None:
     assert len(words) <= 300
 
 
-def test_of_other_events_nothing_is_said() -> None:
+def test_of_other_events_nothing_is_reported() -> None:
     assert summary_of("opened", {"pid": 42}) == ""

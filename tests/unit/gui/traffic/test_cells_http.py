@@ -116,7 +116,9 @@ def test_each_event_says_what_happened(
         ),
     ),
 )
-def test_whatever_a_recording_has_is_said_on_one_line(name: str, fields: dict[str, Any]) -> None:
+def test_whatever_a_recording_has_is_reported_on_one_line(
+    name: str, fields: dict[str, Any]
+) -> None:
     words = event_texts(name, fields)
     assert words is not None
     assert "\n" not in words.summary

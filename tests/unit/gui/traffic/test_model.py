@@ -254,7 +254,7 @@ def test_a_row_is_found_by_its_place_and_by_its_frames_number(
     assert model.row_from(place + 1) == 1
 
 
-def test_a_changed_filter_starts_the_rows_anew_only_if_it_differs(
+def test_a_changed_filter_starts_the_rows_again_only_if_it_differs(
     model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 3))
@@ -354,7 +354,7 @@ def test_a_refusal_of_our_own_question_is_reported_as_what_it_is(model: TapedTra
     assert [model.is_expected(row) for row in range(5)] == [False, True, False, False, False]
     assert model.text(1, TrafficColumn.KIND) == "error"
     assert model.text(1, TrafficColumn.SUMMARY) == (
-        "-32601 Method not found — expected of a server before 2026-07-28"
+        "-32601 Method not found — expected from servers before 2026-07-28"
     )
     assert model.text(3, TrafficColumn.SUMMARY) == "-32601 Method not found"
     assert not model.mark_of(1)

@@ -55,5 +55,5 @@ def test_an_open_request_has_no_reply_yet(session: TrafficSession) -> None:
     assert target(session.timeline, place, Jump.REPLY) == reply
 
 
-def test_a_place_that_is_not_there_leads_nowhere(session: TrafficSession) -> None:
+def test_a_missing_message_has_no_related_messages(session: TrafficSession) -> None:
     assert [target(session.timeline, 99, jump) for jump in Jump] == [None] * 4

@@ -208,7 +208,7 @@ def test_what_belongs_to_no_request_waits_for_who_listens() -> None:
     assert b"notifications/tools/list_changed" in lines[1]
 
 
-def test_a_listener_hears_news_of_other_requests() -> None:
+def test_a_listener_receives_the_updates_of_other_requests() -> None:
     listen = stamped(
         request("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, "l")
     )

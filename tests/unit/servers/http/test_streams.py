@@ -82,7 +82,7 @@ def test_a_reader_that_is_gone_holds_up_nobody() -> None:
     assert not thread.is_alive()
 
 
-def test_news_wait_for_nobody() -> None:
+def test_updates_do_not_wait_for_listeners() -> None:
     stream = Stream("general", Manner(), keeps=True)
     reader = stream.attach()
     stream.put([LINE] * 10_000, waits=False)

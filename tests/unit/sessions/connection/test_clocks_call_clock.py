@@ -83,7 +83,7 @@ def test_what_is_left_is_never_below_zero() -> None:
     assert (clocks.idle_left_s, clocks.total_left_s) == (0.0, 0.0)
 
 
-def test_a_sign_of_life_renews_the_idle_clock_alone() -> None:
+def test_any_message_restarts_only_the_idle_clock() -> None:
     clock = CallClock(100.0, Limits(60, 90))
     clock.touch(120.0)
     clock.touch(110.0)  # told late: an older one takes nothing back

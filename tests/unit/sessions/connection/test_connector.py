@@ -188,7 +188,7 @@ async def test_a_server_that_is_renamed_while_it_waits_comes_back_under_its_new_
         await stage.until(lambda: stage.state("new") is ServerState.CONNECTED)
 
 
-async def test_whoever_waits_for_the_mending_is_let_go_when_it_is_given_up(
+async def test_waiting_for_a_reconnect_ends_when_it_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with playing(Stage(monkeypatch), LATE) as stage:
@@ -293,7 +293,7 @@ async def test_a_defect_in_watching_files_ends_nothing_else(
         assert stage.state() is ServerState.CONNECTED
 
 
-async def test_without_mending_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_reconnecting_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     async with playing(Stage(monkeypatch, reconnects=False)) as stage:
         stage.servers[0].end(exit_code=1)
         await stage.until_state(ServerState.FAILED)

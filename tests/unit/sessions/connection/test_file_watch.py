@@ -206,7 +206,7 @@ async def test_what_the_system_refuses_is_reported(
     assert "No space left" in error.detail
 
 
-async def test_a_folder_that_is_made_anew_is_watched_again(tmp_path: Path) -> None:
+async def test_a_folder_that_is_made_again_is_watched_again(tmp_path: Path) -> None:
     built = tmp_path / "dist"
     built.mkdir()
     script = built / "a.js"
@@ -263,7 +263,7 @@ async def test_a_file_in_a_watched_folder_is_reported_once(tmp_path: Path) -> No
         assert heard.paths[count:] == [(str(script),)]
 
 
-async def test_a_folder_that_is_made_anew_at_once_is_watched_again(tmp_path: Path) -> None:
+async def test_a_folder_that_is_made_again_at_once_is_watched_again(tmp_path: Path) -> None:
     built = tmp_path / "dist"
     built.mkdir()
     script = built / "a.js"

@@ -251,7 +251,7 @@ async def test_tools_whose_marks_for_headers_are_wrong_are_listed_and_reported_o
     assert "called without the headers" in error.detail
 
 
-async def test_tools_are_listed_anew_once_for_all_who_ask_at_the_same_time() -> None:
+async def test_tools_are_listed_again_once_for_all_who_ask_at_the_same_time() -> None:
     listed: list[str] = []
 
     def answer(message: Message) -> list[Message]:

@@ -201,7 +201,7 @@ async def test_the_clocks_of_a_connection_are_those_of_all_that_waits() -> None:
     await request_broker.close()
 
 
-async def test_what_listens_for_news_waits_for_no_reply_that_is_due() -> None:
+async def test_a_listening_stream_does_not_await_a_reply() -> None:
     request_broker = Desk()
     for method in ("subscriptions/listen", "tools/list", "tools/call"):
         request_broker.outbox.ask(method, {})

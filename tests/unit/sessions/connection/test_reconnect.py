@@ -81,7 +81,7 @@ def test_a_connection_that_does_not_last_counts_like_a_failed_attempt() -> None:
     assert server.reconnecting.restarts == 4
 
 
-def test_a_calm_time_begins_the_count_anew() -> None:
+def test_a_calm_time_begins_the_count_again() -> None:
     server = Server()
     for after_s in (1, 1, 60):
         server.comes_up()
@@ -134,7 +134,7 @@ def test_stopping_dismisses_what_waited_and_begins_a_new_row() -> None:
     assert server.ends() == Retry(1, 4, server.now + 1)
 
 
-def test_an_end_that_was_stopped_before_is_not_mended() -> None:
+def test_a_server_stopped_by_the_user_is_not_reconnected() -> None:
     server = Server()
     server.comes_up()
     server.reconnecting.stop()

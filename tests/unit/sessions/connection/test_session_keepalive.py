@@ -188,7 +188,7 @@ async def test_a_call_that_ended_leaves_nothing_to_tell() -> None:
         assert made.changes == 2
 
 
-async def test_bytes_of_a_long_message_begin_the_silence_anew() -> None:
+async def test_bytes_of_a_long_message_begin_the_silence_again() -> None:
     async with asked(PlayedServer(by_method(ping={}))) as made:
         made.call()
         await made.look()
@@ -247,7 +247,7 @@ async def test_while_the_user_is_asked_the_server_is_not() -> None:
         assert made.count == 1
 
 
-async def test_what_comes_meanwhile_begins_the_silence_anew() -> None:
+async def test_what_comes_meanwhile_begins_the_silence_again() -> None:
     async with asked(PlayedServer(by_method(ping={}))) as made:
         made.call()
         await made.look()
@@ -287,7 +287,7 @@ async def test_after_the_end_nothing_is_asked() -> None:
         assert made.count == 0
 
 
-async def test_a_discover_as_a_sign_of_life_opens_nothing_anew() -> None:
+async def test_a_keep_alive_discover_does_not_reopen_the_session() -> None:
     discovered = {
         "supportedVersions": ["2026-07-28"],
         "capabilities": {},

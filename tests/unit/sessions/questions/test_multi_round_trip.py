@@ -163,7 +163,7 @@ async def test_a_state_alone_is_given_back_without_answers() -> None:
     assert [message["params"].get("requestState") for message in server.raw] == [None, "1", "2"]
 
 
-async def test_after_ten_rounds_the_call_is_given_up_in_words() -> None:
+async def test_after_ten_rounds_the_call_is_given_up_with_a_message() -> None:
     server = Requiring(*itertools.repeat(required({"k": ELICIT}), 20))
     async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as request_broker:
         exchange = call(request_broker)
@@ -186,7 +186,7 @@ async def test_after_ten_rounds_the_call_is_given_up_in_words() -> None:
         (required({"k": {"method": "elicitation/create"}}), "needs params, an object"),
     ],
 )
-async def test_what_cannot_be_asked_ends_the_call_in_words(inner: bytes, words: str) -> None:
+async def test_what_cannot_be_asked_ends_the_call_with_a_message(inner: bytes, words: str) -> None:
     async with questioned(Requiring(inner), era=Era.PER_REQUEST) as request_broker:
         exchange = call(request_broker)
         assert await over(exchange) is ExchangeEnd.GIVEN_UP

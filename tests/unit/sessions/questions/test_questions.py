@@ -65,7 +65,7 @@ def test_nothing_is_answered_twice() -> None:
         request_broker.questions.answer(1, Accept({"name": "Ada"}))
 
 
-def test_what_was_never_asked_is_said_not_to_be_there() -> None:
+def test_a_question_that_was_never_asked_is_reported_as_missing() -> None:
     with pytest.raises(UserError, match="Question not found"):
         Desk().questions.answer(7, Decline())
 

@@ -279,7 +279,7 @@ async def test_a_flood_of_questions_is_refused_beyond_what_a_person_answers() ->
         ),
     ],
 )
-async def test_a_rule_answers_by_itself(
+async def test_a_rule_answers_automatically(
     method: str, params: Any, rules: dict[str, QuestionRule], result: dict[str, Any]
 ) -> None:
     async with questioned(rules=QuestionRules(**rules)) as request_broker:

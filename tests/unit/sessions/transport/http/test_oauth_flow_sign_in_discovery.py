@@ -103,7 +103,7 @@ async def test_a_named_authorization_server_without_metadata_is_not_replaced_by_
     assert [each for each in site.paths() if each.startswith("mcp.example/authorize")] == []
 
 
-async def test_what_is_wrong_with_metadata_is_said_without_their_values() -> None:
+async def test_what_is_wrong_with_metadata_is_reported_without_their_values() -> None:
     site = Site()
     site.replaced[METADATA] = _json({"issuer": ISSUER, "authorization_endpoint": "secret value"})
     site.replaced[OPENID] = httpx2.Response(404)

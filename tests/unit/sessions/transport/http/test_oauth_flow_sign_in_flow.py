@@ -72,7 +72,9 @@ async def test_a_long_request_keeps_no_other_waiting() -> None:
         visit.site.slow.set()
 
 
-async def test_what_the_user_denies_is_reported_in_the_servers_words_and_to_all_who_wait() -> None:
+async def test_what_the_user_denies_is_reported_with_the_servers_message_and_to_all_who_wait() -> (
+    None
+):
     async with visiting() as visit, visit.client() as client:
         visit.site.denies = True
         found: list[ErrorDetails] = []
@@ -337,7 +339,7 @@ async def test_who_registers_nobody_is_reported_with_the_address_to_register() -
     assert error.detail == "invalid_client_metadata: No."
 
 
-async def test_a_port_that_another_program_has_is_registered_anew(tmp_path: Path) -> None:
+async def test_a_port_that_another_program_has_is_registered_again(tmp_path: Path) -> None:
     async with visiting(tmp_path) as visit, visit.client() as client:
         await client.post(SERVER)
         port = port_of(visit.browser.shown[0])
@@ -416,7 +418,7 @@ async def test_an_endless_answer_of_an_authorization_server_ends_the_sign_in(
     assert error.where == "https://login.example"
 
 
-async def test_an_endless_refusal_keeps_nobody_from_signing_in(
+async def test_an_endless_error_body_does_not_block_the_sign_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def endless() -> AsyncIterator[bytes]:

@@ -117,7 +117,7 @@ async def test_a_body_that_is_no_message_is_recorded() -> None:
 
 
 @pytest.mark.parametrize("begin", [b"", b"<p>overloaded"])
-async def test_a_refusal_is_reported_though_its_words_never_end(
+async def test_an_http_error_is_reported_although_its_body_never_ends(
     begin: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(posts, "REFUSAL_S", 0.05)
@@ -175,7 +175,7 @@ async def test_a_server_that_asks_for_a_pause_is_asked_again() -> None:
 
 
 @pytest.mark.parametrize(("times", "after", "asked"), [(9, "0", 4), (9, "61", 1), (9, "soon", 1)])
-async def test_it_is_not_asked_for_ever(times: int, after: str, asked: int) -> None:
+async def test_a_busy_server_is_given_up_after_a_limit(times: int, after: str, asked: int) -> None:
     script, count = busy(times, after)
     async with connected(script) as line:
         exchange = await line.over(line.ask())

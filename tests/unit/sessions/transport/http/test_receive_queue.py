@@ -84,7 +84,7 @@ async def test_what_is_mostly_ends_of_line_is_parsed_in_small_portions() -> None
     assert [len(part) for part in parts] == [4096] * 8
 
 
-async def test_others_get_their_turn_while_a_stream_says_nothing_whole() -> None:
+async def test_a_stream_of_comments_yields_to_other_tasks() -> None:
     line = inbound()
     stream = EventStream(line, 1)
     stream.add(b"event: x\n" + b":\n" * 65000)

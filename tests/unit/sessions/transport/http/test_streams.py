@@ -99,7 +99,7 @@ async def test_the_server_says_when_to_come_back() -> None:
     assert broken["retry_s"] == 0.07
 
 
-async def test_it_is_tried_again_while_that_may_help() -> None:
+async def test_a_temporary_http_error_is_retried() -> None:
     server = Broken(statuses("503 Busy", "502 Bad Gateway", "429 Too Many"))
     async with connected(server.script) as line:
         exchange = await line.over(line.ask())

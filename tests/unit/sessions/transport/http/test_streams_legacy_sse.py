@@ -166,7 +166,7 @@ async def test_a_refused_initialize_goes_on_as_the_older_transport(status: str) 
         ("initialize", "405 Method Not Allowed", "https://evil.test/x"),
     ],
 )
-async def test_nothing_else_goes_on_as_the_older_transport(
+async def test_other_replies_do_not_fall_back_to_legacy_sse(
     method: str, status: str, endpoint: str
 ) -> None:
     async with connected(Fallback(status, endpoint).script) as line:

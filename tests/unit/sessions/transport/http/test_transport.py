@@ -205,7 +205,7 @@ async def test_a_notification_that_is_not_answered_keeps_up_calls_for_a_while_on
     assert reasons == {1: "closed by this client", 2: "complete"}
 
 
-async def test_what_lets_us_in_is_on_no_record_whatever_the_server_says_of_it() -> None:
+async def test_credentials_are_never_recorded_even_if_the_server_repeats_them() -> None:
     async def script(asked: Asked, out: Out) -> None:
         if asked.path.endswith("again=1"):
             said = f"no: {asked.headers['x-tenant']}, {asked.path}".encode()
