@@ -40,16 +40,16 @@ class PendingCancels:
         self._finish = finish
         self._due: list[tuple[float, JobId]] = []
 
-    def begin(self, job: Job, at: float, reason: str | None, delta: PendingChanges) -> None:
+    def begin(self, job: Job, at: float, reason: str | None, changes: PendingChanges) -> None:
         """Begin or renew the wait for a cancel's confirmation."""
         if job.state is not JobState.CANCELLING:
-            delta.move(job)
+            changes.move(job)
         due_at = at + (self.grace_s if job.cancel_grace_s is None else job.cancel_grace_s)
         job.cancel(at, reason, due_at)
         heapq.heappush(self._due, (due_at, job.id))
         self.due_at = self._due[0][0]
 
-    def lapse(self, now: float, delta: PendingChanges) -> float:
+    def lapse(self, now: float, changes: PendingChanges) -> float:
         """End every cancel whose grace period has passed; returns when the next is due.
 
         Each ends at its own deadline, however late that is noticed.
@@ -63,8 +63,8 @@ class PendingCancels:
             if self._is_behind(job.request.connection):
                 later.append((due_at, place))
                 continue
-            delta.lapsed.append(job.id)
-            self._finish(job, endings.of_silence(job.task, job.cancel_reason), due_at, delta)
+            changes.lapsed.append(job.id)
+            self._finish(job, endings.of_silence(job.task, job.cancel_reason), due_at, changes)
         self.review()
         for each in later:  # checked again with the next facts of their connection
             heapq.heappush(self._due, each)

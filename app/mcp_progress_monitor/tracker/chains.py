@@ -157,7 +157,7 @@ class Chains:
 
     # From facts
 
-    def take_request(self, fact: RequestMade, delta: PendingChanges) -> bool:
+    def take_request(self, fact: RequestMade, changes: PendingChanges) -> bool:
         """Make a request that resumes a job its next attempt; whether it was one."""
         job = self._expected.pop((fact.connection, fact.id), None)
         if job is None:
@@ -174,7 +174,7 @@ class Chains:
             job.marks.add(finding, fact.number, violations.INVALID_REQUEST)
         if is_changed:
             job.marks.note(rules.REQUEST_CHANGED, fact.number)
-        delta.move(job)
+        changes.move(job)
         return True
 
     def _resumed_by(self, fact: RequestMade) -> Job | None:
@@ -201,7 +201,7 @@ class Chains:
         return next(iter(self._by_token.get(key, ())), None)
 
     def judge(self, job: Job, answer: RequestAnswered, plain: JobEnding) -> AttemptOutcome | None:
-        """What a reply means for the job's chain; None if it has none and begins none."""
+        """The result of a reply for the job's chain; None without a chain."""
         if answer.sender is not Side.SERVER:
             return None
         result = chain.of_answer(answer, plain, in_chain=job.chain is not None)
@@ -213,20 +213,20 @@ class Chains:
             job.marks.note(rules.SAME_TOKEN, answer.number)
         return result
 
-    def end(self, job: Job, result: AttemptOutcome, at: float, delta: PendingChanges) -> None:
+    def end(self, job: Job, result: AttemptOutcome, at: float, changes: PendingChanges) -> None:
         """End an attempt: immediately, or once that is saved."""
         job.chain = job.chain or Chain(self._key_of(job.request.connection))
         when = job.request.when + (at - job.request.at)
         client = self._client_of(job.request.connection)
         attempt = attempt_of(job, result.outcome, when, _detail(result))._replace(client=client)
-        self._settle(job, Settling(result, at, attempt), delta)
+        self._settle(job, Settling(result, at, attempt), changes)
 
-    def _settle(self, job: Job, settling: Settling, delta: PendingChanges) -> None:
+    def _settle(self, job: Job, settling: Settling, changes: PendingChanges) -> None:
         result, _, attempt = settling
         if not self._saves or job.chain is None:
-            self._conclude(job, settling, delta)
+            self._conclude(job, settling, changes)
             return
-        delta.steps.append(
+        changes.steps.append(
             ChainStep(
                 job.id,
                 job.chain.id,
@@ -239,13 +239,13 @@ class Chains:
             )
         )
         if attempt.client is not None:
-            self._conclude(job, settling, delta)
+            self._conclude(job, settling, changes)
             return
         job.settle()
         job.chain.settling = settling
-        delta.move(job)
+        changes.move(job)
 
-    def _conclude(self, job: Job, settling: Settling, delta: PendingChanges) -> None:
+    def _conclude(self, job: Job, settling: Settling, changes: PendingChanges) -> None:
         chain = job.chain
         if chain is None:
             return
@@ -254,12 +254,12 @@ class Chains:
         chain.conclude(settling)
         self._enter(job, chain)
         job.end(settling.result.ending, settling.at)
-        delta.move(job)
-        self.leave(self._rows.end(job), delta)
+        changes.move(job)
+        self.leave(self._rows.end(job), changes)
         if job.answer is not None and job.answer.at > settling.at:
-            self.learn_late(job, job.answer, delta)
+            self.learn_late(job, job.answer, changes)
 
-    def learn_late(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> None:
+    def learn_late(self, job: Job, fact: RequestAnswered, changes: PendingChanges) -> None:
         """Update a resumable job from a late result: its token is the newest."""
         is_new = job.chain is None and is_usable(fact.next_resume_token)
         is_idle = job.chain is not None and job.chain.can_resume
@@ -270,37 +270,37 @@ class Chains:
         if result is not None:
             self._rows.wake(job)
             job.wake()
-            self.end(job, result, fact.at, delta)
+            self.end(job, result, fact.at, changes)
 
     # From the engine
 
     def restore(self, found: Iterable[Restored], newest: int, now: float, wall: float) -> ChangeSet:
         """Create rows for saved chains, with ids after `newest`."""
-        delta = PendingChanges()
+        changes = PendingChanges()
         for place, restored in enumerate(found, newest + 1):
             job = job_of(place, restored, now - wall)
             self._rows.by_id[job.id] = job
             self._rows.enter(job, job.request)
             if job.chain is not None:
                 self._enter(job, job.chain)
-            self.leave(self._rows.end(job), delta)
-            delta.added.append(job.id)
-        return delta.freeze()
+            self.leave(self._rows.end(job), changes)
+            changes.added.append(job.id)
+        return changes.freeze()
 
     def note_saved(self, job: JobId, chain: int | None, obstacle: str = "") -> ChangeSet:
         """The step is saved under the id `chain`, or not because of `obstacle`.
 
         Only now is the job shown in its new state.
         """
-        delta = PendingChanges()
+        changes = PendingChanges()
         found = self._rows.by_id.get(job)
         if found is None or found.chain is None:
-            return delta.freeze()
+            return changes.freeze()
         found.chain.id, found.chain.obstacle = chain, obstacle
-        delta.progressed.add(job)
+        changes.progressed.add(job)
         if found.chain.settling is not None:
-            self._conclude(found, found.chain.settling, delta)
-        return delta.freeze()
+            self._conclude(found, found.chain.settling, changes)
+        return changes.freeze()
 
     def note_busy(self, job: JobId, text: str) -> ChangeSet:
         """Set what is being done before the next attempt; empty if that was given up."""
@@ -373,10 +373,10 @@ class Chains:
         self, job: JobId, ending: JobEnding, began_when: float, now: float
     ) -> ChangeSet:
         """An attempt that was claimed on disk ended before its request was written."""
-        delta = PendingChanges()
+        changes = PendingChanges()
         found = self._resting(job)
         if found is None or found.chain is None:
-            return delta.freeze()
+            return changes.freeze()
         found.chain.attempt_count += 1
         result = chain.stopped(ending)
         ended_when = found.request.when + (now - found.request.at)
@@ -390,18 +390,18 @@ class Chains:
         at = found.ended_at or now
         self._rows.wake(found)
         found.wake()
-        self._settle(found, Settling(result, at, attempt), delta)
-        return delta.freeze()
+        self._settle(found, Settling(result, at, attempt), changes)
+        return changes.freeze()
 
     def note_gone(self, job: JobId, text: str, *, is_done: bool = False) -> ChangeSet:
         """Another program has completed or forgotten the chain: nothing is left to resume.
 
         With `is_done`, it completed the work.
         """
-        delta = PendingChanges()
+        changes = PendingChanges()
         found = self._resting(job)
         if found is None or found.chain is None:
-            return delta.freeze()
+            return changes.freeze()
         self._release(found)
         found.chain.expire()
         found.chain.id, found.chain.note, found.chain.busy = None, text, ""
@@ -409,20 +409,20 @@ class Chains:
         self._rows.wake(found)
         failure = None if is_done else Failure("local", text)
         found.end(JobEnding(JobState.DONE if is_done else JobState.FAILED, failure), at)
-        delta.move(found)
-        self.leave(self._rows.end(found), delta)
-        return delta.freeze()
+        changes.move(found)
+        self.leave(self._rows.end(found), changes)
+        return changes.freeze()
 
     def forget(self, jobs: Iterable[JobId]) -> ChangeSet:
         """Remove the rows of ended jobs, including resumable ones."""
-        delta = PendingChanges()
-        self.leave(self._rows.remove(jobs, with_resting=True), delta)
-        return delta.freeze()
+        changes = PendingChanges()
+        self.leave(self._rows.remove(jobs, with_resting=True), changes)
+        return changes.freeze()
 
-    def leave(self, dropped: Iterable[Job], delta: PendingChanges) -> None:
+    def leave(self, dropped: Iterable[Job], changes: PendingChanges) -> None:
         for job in dropped:
             self._release(job)
-            delta.removed.append(job.id)
+            changes.removed.append(job.id)
 
     def _resting(self, job: JobId) -> Job | None:
         """A job that has a token, and no attempt in flight."""

@@ -51,15 +51,15 @@ class QuestionReducer:
 
     # Rounds
 
-    def take_reply(self, job: Job, reply: RequestAnswered, delta: PendingChanges) -> None:
+    def take_reply(self, job: Job, reply: RequestAnswered, changes: PendingChanges) -> None:
         questions = job.questions = job.questions or JobQuestions()
         questions.require(reply)
         self._waiting[job.id] = job
         if not questions.keys and not isinstance(questions.state, str):
             job.marks.note(rules.NOTHING_REQUIRED, reply.number)
-        self.review(job, reply.at, delta)
+        self.review(job, reply.at, changes)
 
-    def take_retry(self, fact: RequestMade, delta: PendingChanges) -> bool:
+    def take_retry(self, fact: RequestMade, changes: PendingChanges) -> bool:
         """Let a request with the required input continue its job; whether it was one."""
         if not any(name in fact.params for name in _ANSWERS):
             return False
@@ -73,8 +73,8 @@ class QuestionReducer:
         job.questions.note_answers(as_object(fact.params.get("inputResponses")), fact.at)
         self._rows.go_on(job, fact, job.questions.answer(job.request.number))
         job.begin_round_trip(fact)
-        self.review(job, fact.at, delta)
-        delta.progressed.add(job.id)
+        self.review(job, fact.at, changes)
+        changes.progressed.add(job.id)
         return True
 
     def _retried_by(self, fact: RequestMade) -> Job | None:
@@ -90,20 +90,20 @@ class QuestionReducer:
 
     # Questions as requests
 
-    def adopt(self, child: Job, delta: PendingChanges) -> None:
+    def adopt(self, child: Job, changes: PendingChanges) -> None:
         """Put a job that the other side requested under the job that caused it."""
         fact = child.request
-        self.review(child, fact.at, delta)
+        self.review(child, fact.at, changes)
         parent, child.parent_is_unclear = self._cause_of(fact)
         if parent is None:
             return
         child.parent = parent.id
         questions = parent.questions = parent.questions or JobQuestions()
         questions.adopt(child.id)
-        delta.progressed.add(parent.id)
+        changes.progressed.add(parent.id)
         if requests.is_question(fact):
             questions.open[fact.number] = None
-            self.review(parent, fact.at, delta)
+            self.review(parent, fact.at, changes)
 
     def _cause_of(self, fact: RequestMade) -> tuple[Job | None, bool]:
         """The job on whose behalf the other side asks, and whether that is ambiguous.
@@ -121,7 +121,7 @@ class QuestionReducer:
 
     # The end of jobs
 
-    def close(self, job: Job, at: float, delta: PendingChanges) -> None:
+    def close(self, job: Job, at: float, changes: PendingChanges) -> None:
         """Handle the end of a job: neither it nor its parent waits any more."""
         self._waiting.pop(job.id, None)
         if job.questions is not None and job.questions.reply is not None:
@@ -134,8 +134,8 @@ class QuestionReducer:
             del parent.questions.open[job.request.number]
             if parent.task is not None:
                 parent.task.meet()
-            delta.progressed.add(parent.id)
-            self.review(parent, at, delta)
+            changes.progressed.add(parent.id)
+            self.review(parent, at, changes)
 
     def forget(self, job: Job) -> None:
         """Remove a job that no longer has a row from its parent and children."""
@@ -148,15 +148,15 @@ class QuestionReducer:
         if parent is not None and parent.questions is not None:
             parent.questions.children.pop(job.id, None)
 
-    def review(self, job: Job, at: float, delta: PendingChanges) -> None:
+    def review(self, job: Job, at: float, changes: PendingChanges) -> None:
         """Show whether a running job waits for the user. A pending cancel takes precedence."""
         job.heard_at = max(job.heard_at, at)
         if job.needs_user and job.state in _REVIEWED and not job.is_settling:
             job.state = JobState.NEEDS_YOU
-            delta.move(job)
+            changes.move(job)
         elif job.state is JobState.NEEDS_YOU and not job.needs_user:
             job.state = JobState.RUNNING
-            delta.move(job)
+            changes.move(job)
 
 
 def _is_of(job: Job, fact: RequestMade) -> bool:

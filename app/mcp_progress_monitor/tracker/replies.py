@@ -44,38 +44,38 @@ class Replies:
         self._questions = questions
         self._begin = begin
 
-    def take(self, fact: RequestAnswered, delta: PendingChanges) -> None:
+    def take(self, fact: RequestAnswered, changes: PendingChanges) -> None:
         """End the job of a reply, or keep a late reply with its job."""
-        job = self._rows.of_request(fact.request) or self._begin_late(fact, delta)
+        job = self._rows.of_request(fact.request) or self._begin_late(fact, changes)
         if job is None:
             return
         for finding in fact.findings:
             job.marks.add(finding, fact.number, violations.INVALID_REPLY)
-        delta.progressed.add(job.id)
+        changes.progressed.add(job.id)
         if job.state.is_over or job.is_settling or fact.request != job.request.number:
-            self._take_late_answer(job, fact, delta)
-        elif not (becomes_task(fact, job.request) or self._asks_first(job, fact, delta)):
+            self._take_late_answer(job, fact, changes)
+        elif not (becomes_task(fact, job.request) or self._asks_first(job, fact, changes)):
             _mark_plain(job, fact)
             job.answer = fact
-            self.finish(job, _ending_of(job, fact), fact.at, delta)
+            self.finish(job, _ending_of(job, fact), fact.at, changes)
 
-    def _asks_first(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> bool:
+    def _asks_first(self, job: Job, fact: RequestAnswered, changes: PendingChanges) -> bool:
         """Let a job wait for the input that a reply requires; whether it does."""
         is_round_trip = is_open_round(fact) and job.cancel_at is None
         if is_round_trip:
-            self._questions.take_reply(job, fact, delta)
+            self._questions.take_reply(job, fact, changes)
         return is_round_trip
 
-    def _begin_late(self, fact: RequestAnswered, delta: PendingChanges) -> Job | None:
+    def _begin_late(self, fact: RequestAnswered, changes: PendingChanges) -> Job | None:
         """Make a plain request a job if its result can be resumed."""
         request = self._plain.answer(fact.request)
         if request is None or fact.result is None or not is_usable(fact.next_resume_token):
             return None
         if request.method.startswith(OF_TASKS):
             return None  # its content belongs to the task's job
-        return self._begin(request, delta)
+        return self._begin(request, changes)
 
-    def _take_late_answer(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> None:
+    def _take_late_answer(self, job: Job, fact: RequestAnswered, changes: PendingChanges) -> None:
         """Keep a reply to a job that has ended, unless it has one; mark it either way."""
         if job.answer is not None or fact.request != job.request.number:
             job.marks.note(rules.DUPLICATE_REPLY, fact.number)
@@ -86,22 +86,22 @@ class Replies:
             late_s = fact.at - (ended_at or fact.at)
             job.marks.note(rules.LATE_REPLY, fact.number, late_s, state.value)
         if not job.is_settling:  # else it is counted and evaluated once that is saved
-            self.keep_answer(job, delta)
-            self._chains.learn_late(job, fact, delta)
+            self.keep_answer(job, changes)
+            self._chains.learn_late(job, fact, changes)
 
-    def finish(self, job: Job, ending: JobEnding, at: float, delta: PendingChanges) -> None:
-        self._questions.close(job, at, delta)
+    def finish(self, job: Job, ending: JobEnding, at: float, changes: PendingChanges) -> None:
+        self._questions.close(job, at, changes)
         result = self._result_of(job, ending)
         ending = ending if result is None else result.ending
         if ending.finding is not None:
             source = job.request if job.answer is None else job.answer
             job.marks.add(ending.finding, source.number)
         if result is not None:
-            self._chains.end(job, result, at, delta)
+            self._chains.end(job, result, at, changes)
             return
         job.end(ending, at)
-        delta.move(job)
-        self._chains.leave(self._rows.end(job), delta)
+        changes.move(job)
+        self._chains.leave(self._rows.end(job), changes)
 
     def _result_of(self, job: Job, ending: JobEnding) -> AttemptOutcome | None:
         """What the end of an attempt means for the job's chain; None if there is none."""
@@ -111,9 +111,9 @@ class Replies:
             return AttemptOutcome(ending, ending.state, is_complete=True)
         return None if job.chain is None else stopped(ending)
 
-    def keep_answer(self, job: Job, delta: PendingChanges) -> None:
+    def keep_answer(self, job: Job, changes: PendingChanges) -> None:
         """Count the bytes of a reply that a job got after its end."""
-        self._chains.leave(self._rows.keep_answer(job), delta)
+        self._chains.leave(self._rows.keep_answer(job), changes)
 
 
 def _mark_plain(job: Job, answer: RequestAnswered) -> None:

@@ -202,7 +202,7 @@ class Rows:
             self._keep_earlier(job, number)
 
     def go_on(self, job: Job, request: RequestMade, forgotten: int | None) -> None:
-        """Let a running job continue with another request, and drop `forgotten`."""
+        """Continue a running job with another request, and drop `forgotten`."""
         number = job.request.number
         self._leave(number)
         self.enter(job, request)

@@ -110,35 +110,35 @@ class TaskReducer:
 
     # Requests about tasks
 
-    def take_request(self, fact: RequestMade, delta: PendingChanges) -> None:
+    def take_request(self, fact: RequestMade, changes: PendingChanges) -> None:
         name = task_named_by(fact.method, fact.params)
         job = None if name is None else self._index.of(fact.connection, name)
         if job is None or job.task is None or job.request.sender is not fact.sender:
             return
-        delta.progressed.add(job.id)
+        changes.progressed.add(job.id)
         job.task.heard_at = fact.at
         if fact.method == TASK_RESULT:
             self._awaiting[fact.number] = job.task
             job.task.awaited_by = fact.number
         elif fact.method == CANCEL_TASK:
-            self._take_cancel(job, fact, delta)
+            self._take_cancel(job, fact, changes)
         elif fact.method == UPDATE_TASK:
             answers = as_object(fact.params.get("inputResponses"))
             job.task.answer(answers)
             if job.questions is not None:
                 job.questions.note_answers(answers, fact.at)
-            self._questions.review(job, fact.at, delta)
+            self._questions.review(job, fact.at, changes)
 
-    def _take_cancel(self, job: Job, fact: RequestMade, delta: PendingChanges) -> None:
+    def _take_cancel(self, job: Job, fact: RequestMade, changes: PendingChanges) -> None:
         if job.is_resuming:
             job.is_cancel_sent = True
-            self._cancels.begin(job, fact.at, None, delta)
+            self._cancels.begin(job, fact.at, None, changes)
             return
         job.marks.note(rules.CANCEL_OF_FINISHED, fact.number)
 
     # Statements about tasks
 
-    def take(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
+    def take(self, fact: TaskStated, job: Job, changes: PendingChanges) -> None:
         """Apply a message's statement about a task to its job."""
         key = self._index.key_of(fact.connection)
         is_begin = fact.how == "created" and fact.standing is RequestStanding.ACTIVE
@@ -149,12 +149,12 @@ class TaskReducer:
             task.is_saving = is_ours and is_begin and self._saves(fact.connection)
             self._index.enter(job, task, key)
             _mark_unasked(job, fact)
-        delta.progressed.add(job.id)
+        changes.progressed.add(job.id)
         self.note_given_up(fact.reply_to)
         for finding in fact.findings:
             job.marks.add(finding, fact.number, violations.TASK)
         if job.task is not None and fact.standing is RequestStanding.ACTIVE:
-            self._take(fact, job, job.task, delta)
+            self._take(fact, job, job.task, changes)
         elif job.task is not None and not job.is_resuming:
             job.task.take(fact)  # a task made of a request that was given up: only shown
 
@@ -170,7 +170,7 @@ class TaskReducer:
         known = self._index.of(fact.connection, fact.task.id)
         return known if known is not None and _is_task(known, fact) else None
 
-    def _take(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
+    def _take(self, fact: TaskStated, job: Job, task: JobTask, changes: PendingChanges) -> None:
         before = task.status
         has_changed = task.take(fact)
         for reused in task.reused:
@@ -181,38 +181,44 @@ class TaskReducer:
         if task.message is not None and (task.is_flat or not job.tick_count):
             job.message = task.message  # progress is not for tasks of the extension
         if fact.how == "cancel":
-            self._take_cancel_reply(fact, job, task, delta)
+            self._take_cancel_reply(fact, job, task, changes)
         if not fact.task.status:
-            self._take_reply(fact, job, task, delta)
+            self._take_reply(fact, job, task, changes)
         elif before != fact.task.status and is_terminal(before):
             status = _shown(fact.task.status)
             job.marks.note(rules.STATUS_AFTER_FINAL, fact.number, before, status)
         else:
-            self._take_status(fact, job, task, delta, has_changed=has_changed)
+            self._take_status(fact, job, task, changes, has_changed=has_changed)
 
     def _take_status(
-        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges, *, has_changed: bool
+        self,
+        fact: TaskStated,
+        job: Job,
+        task: JobTask,
+        changes: PendingChanges,
+        *,
+        has_changed: bool,
     ) -> None:
         """Apply a valid status to the job."""
         self._mark_contents(fact, job, task)
         if job.state is JobState.LOST:
-            self._find_again(fact, job, delta)
+            self._find_again(fact, job, changes)
         if job.is_settling or job.state is JobState.RESUMABLE:
             return
         if job.is_resuming:
             self._follow(fact, job)
         if not job.is_resuming:
-            self._take_late_status(fact, job, task, delta)
+            self._take_late_status(fact, job, task, changes)
         elif task.is_over:
-            self._end(fact, job, task, delta)
+            self._end(fact, job, task, changes)
         elif has_changed:
-            self._questions.review(job, fact.at, delta)
+            self._questions.review(job, fact.at, changes)
 
-    def _find_again(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
+    def _find_again(self, fact: TaskStated, job: Job, changes: PendingChanges) -> None:
         """Continue a task that was considered lost: its server still knows it."""
         self._rows.wake(job)
         job.wake()
-        delta.move(job)
+        changes.move(job)
         self._follow(fact, job)
 
     def _follow(self, fact: TaskStated, job: Job) -> None:
@@ -235,16 +241,16 @@ class TaskReducer:
         self._index.enter(job, job.task, self._index.key_of(fact.connection))
 
     def _take_late_status(
-        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
+        self, fact: TaskStated, job: Job, task: JobTask, changes: PendingChanges
     ) -> None:
         """Handle a status that arrives after the job's end."""
         if not task.is_over:
             status, state = _shown(task.status), job.state.value
             job.marks.note(rules.STATUS_AFTER_END, fact.number, status, state)
         elif job.answer is None and (fact.result is not None or fact.error is not None):
-            self._take_result(fact, job, task, delta)
+            self._take_result(fact, job, task, changes)
 
-    def _end(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
+    def _end(self, fact: TaskStated, job: Job, task: JobTask, changes: PendingChanges) -> None:
         """End a job with its task; a result that says more counts as well."""
         reason = None if job.cancel_at is None else job.cancel_reason or "Cancelled"
         ending = endings.of_task(task, reason)
@@ -252,7 +258,7 @@ class TaskReducer:
             job.answer = _answer_of(fact, job)
             ended = endings.of_answer(job.answer)
             ending = ended if ending.state in {JobState.DONE, ended.state} else ending
-        self._finish(job, ending, fact.at, delta)
+        self._finish(job, ending, fact.at, changes)
 
     def _mark_contents(self, fact: TaskStated, job: Job, task: JobTask) -> None:
         """Mark members of an extension task that contradict its status, or are missing."""
@@ -269,18 +275,20 @@ class TaskReducer:
 
     # Replies without a status
 
-    def _take_reply(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
+    def _take_reply(
+        self, fact: TaskStated, job: Job, task: JobTask, changes: PendingChanges
+    ) -> None:
         if fact.how == "result" and fact.result is not None:
-            self._take_result(fact, job, task, delta)
+            self._take_result(fact, job, task, changes)
         elif fact.error is not None:
-            self._take_error(fact, job, task, fact.error, delta)
+            self._take_error(fact, job, task, fact.error, changes)
 
     def _take_result(
-        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
+        self, fact: TaskStated, job: Job, task: JobTask, changes: PendingChanges
     ) -> None:
         """Handle the result of the work: it is the job's answer, and may end it."""
         if job.state is JobState.LOST:
-            self._find_again(fact, job, delta)
+            self._find_again(fact, job, changes)
         if job.is_settling:
             return
         if job.answer is not None:
@@ -290,21 +298,21 @@ class TaskReducer:
         _mark_resume_token(job, fact)
         ending = endings.of_answer(job.answer)
         if job.is_resuming:
-            self._finish(job, ending, fact.at, delta)
+            self._finish(job, ending, fact.at, changes)
         else:
-            self._keep_result(fact, job, task, ending, delta)
+            self._keep_result(fact, job, task, ending, changes)
 
     def _keep_result(
-        self, fact: TaskStated, job: Job, task: JobTask, ending: JobEnding, delta: PendingChanges
+        self, fact: TaskStated, job: Job, task: JobTask, ending: JobEnding, changes: PendingChanges
     ) -> None:
         """Give an ended job its missing answer; its state follows if that says more."""
-        self._keep_answer(job, delta)
+        self._keep_answer(job, changes)
         if task.status == TaskStatus.COMPLETED and ending.state is JobState.FAILED:
             job.marks.note(rules.RESULT_IS_ERROR, fact.number)
         is_reported = job.state in {JobState.DONE, JobState.FAILED}
         if is_reported and ending.state is JobState.FAILED:
             job.state, job.failure = ending.state, ending.failure
-            delta.move(job)
+            changes.move(job)
         elif not is_reported:
             job.marks.note(rules.LATE_RESULT, fact.number, job.state.value)
 
@@ -314,30 +322,30 @@ class TaskReducer:
         job: Job,
         task: JobTask,
         error: dict[str, Any],
-        delta: PendingChanges,
+        changes: PendingChanges,
     ) -> None:
         """Handle an error reply about the task; that to `tasks/result` may be its outcome."""
         failure = endings.failure_of_error(fact.sender, error)
         is_refusal = failure.code == INVALID_PARAMS
         if fact.how == "result" and (task.is_over or not is_refusal):
-            self._take_failed_result(fact, job, delta)
+            self._take_failed_result(fact, job, changes)
             return
         if job.is_resuming or fact.how != "get":
             method = _METHODS.get(fact.how, fact.how)
             job.marks.note(rules.TASK_REFUSED, fact.number, method, failure.message)
         if fact.how == "get" and is_refusal and job.is_resuming:
             ending = endings.of_forgotten_task(task, error, fact.at, job.first.at)
-            self._finish(job, ending, fact.at, delta)
+            self._finish(job, ending, fact.at, changes)
 
-    def _take_failed_result(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
+    def _take_failed_result(self, fact: TaskStated, job: Job, changes: PendingChanges) -> None:
         if job.is_resuming and job.cancel_at is not None:
             job.answer = _answer_of(fact, job)
-            self._finish(job, endings.of_cancel(job.answer, job.cancel_reason), fact.at, delta)
+            self._finish(job, endings.of_cancel(job.answer, job.cancel_reason), fact.at, changes)
         elif job.task is not None:
-            self._take_result(fact, job, job.task, delta)
+            self._take_result(fact, job, job.task, changes)
 
     def _take_cancel_reply(
-        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
+        self, fact: TaskStated, job: Job, task: JobTask, changes: PendingChanges
     ) -> None:
         """Handle the reply to `tasks/cancel`: it ends the wait for that, not for the task."""
         if job.state is not JobState.CANCELLING or task.is_over:
@@ -345,8 +353,8 @@ class TaskReducer:
         job.cancel_due_at = None
         if fact.error is not None and not fact.task.status:
             job.state = JobState.RUNNING
-            delta.move(job)
-            self._questions.review(job, fact.at, delta)
+            changes.move(job)
+            self._questions.review(job, fact.at, changes)
         elif fact.task.status and not task.is_flat:
             job.marks.note(rules.STATUS_OF_CANCEL, fact.number, _shown(task.status))
 

@@ -139,7 +139,7 @@ class Tracker:
         return self.apply(facts, now)
 
     def _apply_each(self, facts: Sequence[Fact]) -> ChangeSet:
-        delta = PendingChanges()
+        changes = PendingChanges()
         ticks: list[PlainTick] = []
         jobs: list[Job | None] = []
         running = self._rows.running
@@ -147,12 +147,12 @@ class Tracker:
         due_at = self._cancels.due_at
         for fact in facts:
             if type(fact) is not ProgressReceived:
-                self._handle(fact, delta)
+                self._handle(fact, changes)
                 due_at = self._cancels.due_at
                 continue
             _, _, at, _, _, _, request, standing, progress, total, message, findings = fact
             if at >= due_at:
-                due_at = self._cancels.lapse(at, delta)
+                due_at = self._cancels.lapse(at, changes)
             ticks.append(fact)
             job = running.get(request)
             if (
@@ -163,7 +163,7 @@ class Tracker:
                 or not job.progress < progress <= job.limit
                 or total != job.total
             ):
-                jobs.append(self._take(fact, delta))
+                jobs.append(self._take(fact, changes))
                 continue
             jobs.append(job)
             job.progress = progress
@@ -175,34 +175,34 @@ class Tracker:
                 if self._looks or at != self._looked_at:
                     self._turn_phase(job, at)
             if at >= job.sample_at and job.sample(at):
-                delta.moved.add(job.id)
-        return delta.freeze(ticks, jobs)
+                changes.moved.add(job.id)
+        return changes.freeze(ticks, jobs)
 
     def _apply_run(self, run: FactRun) -> ChangeSet:
         """Like `apply`, in a third of the time or less: for floods."""
-        delta = PendingChanges()
+        changes = PendingChanges()
         if run.at >= self._cancels.due_at:
-            self._cancels.lapse(run.at, delta)
+            self._cancels.lapse(run.at, changes)
         others = [other for other in run.others if not _is_of_no_job(other[1])]
         if not others:
-            return delta.freeze(run.ticks, self._take_ticks(run, delta) if run.ticks else ())
+            return changes.freeze(run.ticks, self._take_ticks(run, changes) if run.ticks else ())
         ticks: list[PlainTick] = []
         jobs: list[Job | None] = []
         for places, other in run.pieces(others):
             if places:
                 part = run.part(places)
                 ticks += part.ticks
-                jobs += self._take_ticks(part, delta)
+                jobs += self._take_ticks(part, changes)
             if type(other) is ProgressReceived:
                 ticks.append(other)
-                jobs.append(self._take(other, delta))
+                jobs.append(self._take(other, changes))
             elif other is not None:
-                self._handle(other, delta)
+                self._handle(other, changes)
             if run.at >= self._cancels.due_at:
-                self._cancels.lapse(run.at, delta)
-        return delta.freeze(ticks, jobs)
+                self._cancels.lapse(run.at, changes)
+        return changes.freeze(ticks, jobs)
 
-    def _take_ticks(self, run: FactRun, delta: PendingChanges) -> Sequence[Job | None]:
+    def _take_ticks(self, run: FactRun, changes: PendingChanges) -> Sequence[Job | None]:
         """Apply the ticks of a run, at least one; returns the job of each."""
         running, at, ticks = self._rows.running, run.at, run.ticks
         first = running.get(run.requests[0])
@@ -212,7 +212,7 @@ class Tracker:
             if looked:
                 self._looked_at, self._looks = at, looks - looked
             if is_woken:
-                delta.moved.add(first.id)
+                changes.moved.add(first.id)
             return [first] * len(ticks)
         jobs = list(map(running.get, run.requests))
         ended: list[Job | None] = []
@@ -221,9 +221,9 @@ class Tracker:
         for tick, job, progress, total, message in zip(*columns, strict=False):
             if job is None or not job.progress < progress <= job.limit or total != job.total:
                 if job is None:
-                    ended.append(self._take(fact_of(tick), delta))
+                    ended.append(self._take(fact_of(tick), changes))
                 else:
-                    self._take_odd(job, tick, delta)
+                    self._take_odd(job, tick, changes)
                 continue
             job.progress = progress
             job.last = tick
@@ -234,20 +234,20 @@ class Tracker:
                 if is_new:
                     looks = self._turn_phase(job, at)
             if at >= job.sample_at and job.sample(at):
-                delta.moved.add(job.id)
+                changes.moved.add(job.id)
         found = iter(ended)
         return [job or next(found) for job in jobs] if ended else jobs
 
-    def _take_odd(self, job: Job, tick: PlainTick, delta: PendingChanges) -> None:
+    def _take_odd(self, job: Job, tick: PlainTick, changes: PendingChanges) -> None:
         """Apply a tick of a running job that does not only rise, within the same total."""
         progress, total = tick[4], tick[5]
         if total != job.total or progress > job.limit or job.progress > job.limit:
-            self._take(fact_of(tick), delta)
+            self._take(fact_of(tick), changes)
             return
         state = job.state
-        delta.marked[tick[0]] = (job.fall(tick),)
+        changes.marked[tick[0]] = (job.fall(tick),)
         if job.state is not state:
-            delta.move(job)
+            changes.move(job)
 
     def _turn_phase(self, job: Job, at: float) -> int:
         """Compare a job's newest message with its phase; how often that may still be done."""
@@ -257,30 +257,33 @@ class Tracker:
         job.turn_phase(at)
         return self._looks
 
-    def _take(self, fact: ProgressReceived, delta: PendingChanges) -> Job | None:
+    def _take(self, fact: ProgressReceived, changes: PendingChanges) -> Job | None:
         """Apply any tick; returns its job, None if it has none."""
         job = self._rows.of_request(fact.request)
         if job is None:
             self._count_unattached(fact.connection)
-            self._mark(delta, fact, violations_of(fact))
+            self._mark(changes, fact, violations_of(fact))
             return None
         if fact.request != job.request.number:
             job.take_stale(fact)
-            self._mark(delta, fact, job.marks.of_frame(fact.number))
+            self._mark(changes, fact, job.marks.of_frame(fact.number))
             return job
         state = job.state
         job.take(fact)
-        self._mark(delta, fact, job.marks.of_frame(fact.number))
+        self._mark(changes, fact, job.marks.of_frame(fact.number))
         if job.state is not state:
-            delta.move(job)
+            changes.move(job)
         return job
 
     @staticmethod
-    def _mark(delta: PendingChanges, fact: Fact, findings: tuple[Finding, ...]) -> None:
+    def _mark(changes: PendingChanges, fact: Fact, findings: tuple[Finding, ...]) -> None:
         """Add a message's findings to the changes, if there are any."""
         if findings:
-            known = delta.marked.get(fact.number, ())
-            delta.marked[fact.number] = (*known, *(each for each in findings if each not in known))
+            known = changes.marked.get(fact.number, ())
+            changes.marked[fact.number] = (
+                *known,
+                *(each for each in findings if each not in known),
+            )
 
     def _count_unattached(self, connection: str) -> None:
         """Count a tick that belongs to no job, for the newest connections that had some."""
@@ -292,46 +295,46 @@ class Tracker:
         """The number of a connection's ticks whose token belongs to no job."""
         return self._unattached.get(connection, 0)
 
-    def _handle(self, fact: Fact, delta: PendingChanges) -> None:
+    def _handle(self, fact: Fact, changes: PendingChanges) -> None:
         """Apply any fact but progress; those that concern no job are ignored."""
         if fact.at >= self._cancels.due_at:
-            self._cancels.lapse(fact.at, delta)
-        self._mark(delta, fact, violations_of(fact))
+            self._cancels.lapse(fact.at, changes)
+        self._mark(changes, fact, violations_of(fact))
         handler = self._handlers.get(type(fact))
         if handler is not None:
-            handler(fact, delta)
-            self._mark_more(fact, delta)
+            handler(fact, changes)
+            self._mark_more(fact, changes)
 
-    def _mark_more(self, fact: Fact, delta: PendingChanges) -> None:
+    def _mark_more(self, fact: Fact, changes: PendingChanges) -> None:
         """Add findings that only the message's job reveals: rules not stated yet."""
         job = self._rows.of_request(getattr(fact, "request", fact.number))
         found = () if job is None else job.marks.of_frame(fact.number)
         if found:
-            stated = {each.rule.id for each in delta.marked.get(fact.number, ())}
-            self._mark(delta, fact, tuple(each for each in found if each.rule.id not in stated))
+            stated = {each.rule.id for each in changes.marked.get(fact.number, ())}
+            self._mark(changes, fact, tuple(each for each in found if each.rule.id not in stated))
 
-    def _on_request_made(self, fact: RequestMade, delta: PendingChanges) -> None:
+    def _on_request_made(self, fact: RequestMade, changes: PendingChanges) -> None:
         """Begin or continue a job, if the request is one."""
         if self._rows.of_request(fact.number) is not None:
             return
-        if fact.resume_token is not None and self.chains.take_request(fact, delta):
+        if fact.resume_token is not None and self.chains.take_request(fact, changes):
             return
-        if self._questions.take_retry(fact, delta):
+        if self._questions.take_retry(fact, changes):
             return
-        self._tasks.take_request(fact, delta)
+        self._tasks.take_request(fact, changes)
         if requests.is_job(fact):
-            job = self._begin(fact, delta)
+            job = self._begin(fact, changes)
             if fact.sender is Side.SERVER:
-                self._questions.adopt(job, delta)
+                self._questions.adopt(job, changes)
         elif fact.sender is Side.CLIENT:
             self._plain.add(fact)
 
-    def _begin(self, fact: RequestMade, delta: PendingChanges) -> Job:
+    def _begin(self, fact: RequestMade, changes: PendingChanges) -> Job:
         self._newest += 1
         job = Job(self._newest, fact)
         dropped = self._rows.add(job)
-        delta.added.append(job.id)
-        self.chains.leave(dropped, delta)
+        changes.added.append(job.id)
+        self.chains.leave(dropped, changes)
         rival = self.chains.rival_of(fact)
         if rival is not None and not rival.state.is_over:
             job.marks.note(rules.RESUMED_TWICE, fact.number, rival.request.number)
@@ -345,15 +348,15 @@ class Tracker:
 
     def restore_tasks(self, found: Iterable[RestoredTask], now: float, wall: float) -> ChangeSet:
         """Create running rows for tasks found on disk; nobody follows them yet."""
-        delta = PendingChanges()
+        changes = PendingChanges()
         for restored in found:
             self._newest += 1
             job = job_of_task(self._newest, restored, now - wall)
-            self.chains.leave(self._rows.add(job), delta)
+            self.chains.leave(self._rows.add(job), changes)
             if job.task is not None:
                 self._task_index.enter(job, job.task, restored.key)
-            delta.added.append(job.id)
-        return delta.freeze()
+            changes.added.append(job.id)
+        return changes.freeze()
 
     def note_task_saved(self, job: JobId) -> ChangeSet:
         """Show a job's task: it was saved, or cannot be."""
@@ -368,33 +371,33 @@ class Tracker:
 
     def drop_rows(self, jobs: Iterable[JobId]) -> ChangeSet:
         """Drop the rows of tasks that nobody follows: they have other rows by now."""
-        delta = PendingChanges()
-        self.chains.leave(self._rows.drop(jobs), delta)
-        return delta.freeze()
+        changes = PendingChanges()
+        self.chains.leave(self._rows.drop(jobs), changes)
+        return changes.freeze()
 
     def task_job(self, connection: str, task: str) -> JobId | None:
         """The job whose task has that id at a connection's server; None if there is none."""
         job = self._task_index.of(connection, task)
         return None if job is None else job.id
 
-    def _on_task_stated(self, fact: TaskStated, delta: PendingChanges) -> None:
+    def _on_task_stated(self, fact: TaskStated, changes: PendingChanges) -> None:
         """Apply a task's state to its job; a task begun elsewhere becomes a job."""
         job = self._tasks.find(fact)
         request = self._plain.answered
         is_new = fact.how == "get" and bool(fact.task.status)
         if job is None and is_new and request is not None and request.number == fact.reply_to:
-            job = self._begin(request, delta)
+            job = self._begin(request, changes)
         if job is not None:
-            self._tasks.take(fact, job, delta)
-            self._mark(delta, fact, job.marks.of_frame(fact.number))
+            self._tasks.take(fact, job, changes)
+            self._mark(changes, fact, job.marks.of_frame(fact.number))
 
-    def _on_request_cancelled(self, fact: RequestCancelled, delta: PendingChanges) -> None:
+    def _on_request_cancelled(self, fact: RequestCancelled, changes: PendingChanges) -> None:
         self._plain.drop(fact.request)
         self._tasks.note_given_up(fact.request)
         job = self._rows.of_request(fact.request)
         if job is None:
             return
-        delta.progressed.add(job.id)
+        changes.progressed.add(job.id)
         if fact.standing is RequestStanding.ANSWERED:
             is_task = any(each.rule is rules.CANCEL_OF_TASK for each in fact.findings)
             rule = rules.CANCEL_OF_TASK if is_task else rules.CANCEL_TOO_LATE
@@ -402,37 +405,37 @@ class Tracker:
             return
         job.is_cancel_sent = True
         if job.is_resuming and fact.sender is Side.SERVER is job.request.sender:
-            self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
+            self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, changes)
         elif job.is_resuming:
-            self._cancels.begin(job, fact.at, fact.reason, delta)
+            self._cancels.begin(job, fact.at, fact.reason, changes)
 
-    def _on_cancel_requested(self, fact: CancelRequested, delta: PendingChanges) -> None:
+    def _on_cancel_requested(self, fact: CancelRequested, changes: PendingChanges) -> None:
         job = self._waiting(fact.request)
         if job is not None:
             job.cancel_grace_s = fact.grace_s
-            self._cancels.begin(job, fact.at, fact.reason, delta)
+            self._cancels.begin(job, fact.at, fact.reason, changes)
             if job.questions is not None and job.questions.reply is not None:  # no request is open
-                self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
+                self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, changes)
 
-    def _on_call_ended(self, fact: CallEnded, delta: PendingChanges) -> None:
+    def _on_call_ended(self, fact: CallEnded, changes: PendingChanges) -> None:
         self._plain.drop(fact.request)
         self._tasks.note_given_up(fact.request)
         job = self._waiting(fact.request)
         if job is not None:
-            self._replies.finish(job, endings.of_call_ended(fact), fact.at, delta)
+            self._replies.finish(job, endings.of_call_ended(fact), fact.at, changes)
 
-    def _on_stream(self, fact: StreamBroken | StreamResumed, delta: PendingChanges) -> None:
+    def _on_stream(self, fact: StreamBroken | StreamResumed, changes: PendingChanges) -> None:
         job = self._rows.of_request(fact.request)
         if job is not None:
             job.take_stream(fact)
-            delta.progressed.add(job.id)
+            changes.progressed.add(job.id)
 
-    def _on_timed_out(self, fact: CallTimedOut, delta: PendingChanges) -> None:
+    def _on_timed_out(self, fact: CallTimedOut, changes: PendingChanges) -> None:
         job = self._waiting(fact.request)
         if job is not None:
-            self._replies.finish(job, endings.of_timeout(fact.text), fact.at, delta)
+            self._replies.finish(job, endings.of_timeout(fact.text), fact.at, changes)
 
-    def _on_output_checked(self, fact: OutputChecked, delta: PendingChanges) -> None:
+    def _on_output_checked(self, fact: OutputChecked, changes: PendingChanges) -> None:
         """Mark the job of a result that violates its tool's output schema."""
         job = self._rows.of_request(fact.request)
         if job is None:
@@ -441,9 +444,9 @@ class Tracker:
             job.marks.note(rules.OUTPUT, fact.number, violation)
         for part in fact.unchecked:
             job.marks.note(rules.OUTPUT_UNCHECKED, fact.number, part)
-        delta.move(job)
+        changes.move(job)
 
-    def _on_connection_closed(self, fact: ConnectionClosed, delta: PendingChanges) -> None:
+    def _on_connection_closed(self, fact: ConnectionClosed, changes: PendingChanges) -> None:
         """End every job that still waits on the connection as lost, with the reason."""
         self._plain.drop_connection(fact.connection)
         waiting = [
@@ -453,7 +456,7 @@ class Tracker:
         ]
         self._tasks.lose(waiting)
         for job in waiting:
-            self._replies.finish(job, endings.of_close(fact, job.task), fact.at, delta)
+            self._replies.finish(job, endings.of_close(fact, job.task), fact.at, changes)
 
     def _forget(self, job: Job) -> None:
         """Release a job that no longer has a row."""
@@ -465,24 +468,24 @@ class Tracker:
 
         Every running job is among `progressed`: its elapsed time, rate and ETA have changed.
         """
-        delta = PendingChanges()
-        delta.progressed.update(job.id for job in self._rows.running.values())
+        changes = PendingChanges()
+        changes.progressed.update(job.id for job in self._rows.running.values())
         for job in self._rows.running.values():
             if job.stall_if_silent(now):
-                delta.move(job)
-        self._cancels.lapse(now, delta)
+                changes.move(job)
+        self._cancels.lapse(now, changes)
         for job in self._tasks.expired(now):
-            self._replies.finish(job, endings.of_expired_task(), now, delta)
-        return delta.freeze()
+            self._replies.finish(job, endings.of_expired_task(), now, changes)
+        return changes.freeze()
 
     def note_cancel_requested(self, job: JobId) -> ChangeSet:
         """Show immediately that a cancel was requested. Its fact follows and has the effect."""
-        delta = PendingChanges()
+        changes = PendingChanges()
         known = self._running(job)
         if known is not None and known.state is not JobState.CANCELLING:
             known.state = JobState.CANCELLING
-            delta.move(known)
-        return delta.freeze()
+            changes.move(known)
+        return changes.freeze()
 
     def _waiting(self, request: int) -> Job | None:
         known = self._rows.running.get(request)
