@@ -13,6 +13,9 @@ from mcp_progress_monitor.gui.theme import LEVEL_TONES, Tone
 ICON = "warning"
 
 
+_RANKS = {level: rank for rank, level in enumerate(Level)}
+
+
 class Badge(NamedTuple):
     """The number of findings, and the highest severity among them."""
 
@@ -41,7 +44,7 @@ class Badge(NamedTuple):
 
     def plus(self, level: Level) -> Badge:
         """One finding more."""
-        gravest = min(self.level, level, key=tuple(Level).index)
+        gravest = level if _RANKS[level] < _RANKS[self.level] else self.level
         return Badge(self.total + 1, gravest)
 
 

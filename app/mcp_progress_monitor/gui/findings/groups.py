@@ -93,7 +93,8 @@ class RuleGroups(QAbstractItemModel):
 
     def index(self, row: int, column: int, parent: _Index = QModelIndex()) -> QModelIndex:
         """A finding's internal id is the number of its group from 1; a group's is 0."""
-        if not self.hasIndex(row, column, parent):
+        # Not by `hasIndex`: sorting asks for thousands, and it calls two of these methods.
+        if not (0 <= row < self.rowCount(parent) and 0 <= column <= FIRST):
             return QModelIndex()
         return self.createIndex(row, column, parent.row() + 1 if parent.isValid() else 0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import time
@@ -345,7 +346,8 @@ class FindingsWatch(QObject):
         self._passing = QTimer(self, singleShot=True)
         self._passing.timeout.connect(self._pass_time)
         self._pause_ms = INTERVAL_MS
-        self._pending: list[Result] = []
+        self._pending: dict[int, Result] = {}
+        """The results that views do not show yet, each once."""
         self._loading = list(loading_schemas())
 
     def follow(self, source: JudgedSource) -> None:
@@ -412,10 +414,12 @@ class FindingsWatch(QObject):
         self._publishing.stop()
         if self._check is not None:
             self._check.judge.results.fresh()  # not used here
-            self._pending += self._check.judge.results.changed()
-        changed, self._pending = self._pending[:_MOST_AT_ONCE], self._pending[_MOST_AT_ONCE:]
+            self._pending |= {id(each): each for each in self._check.judge.results.changed()}
+        changed = list(itertools.islice(self._pending.values(), _MOST_AT_ONCE))
         if not changed:
             return
+        for each in changed:
+            del self._pending[id(each)]
         began = time.perf_counter()
         self.changed.emit(changed)
         took_ms = (time.perf_counter() - began) * 1000
