@@ -165,12 +165,12 @@ class SessionJudge:
             self.results.note(connection, Needs.PROGRESS)
         begin, logs = 0, list[NotificationReceived]()
         for place, fact in run.others:
-            if type(fact) is NotificationReceived and fact.sender is Side.SERVER:
+            if type(fact) is NotificationReceived:
                 if fact.method == LOG_MESSAGE:
                     logs.append(fact)
                 elif not messages.needs_no_check(connection, fact):
                     self._state(connection, self._notification(connection, fact))
-                if fact.number in marked:
+                if marked and fact.number in marked:
                     self._take_found(fact, marked[fact.number])
                 continue
             self._take_ticks(connection, run, range(begin, place), marked)

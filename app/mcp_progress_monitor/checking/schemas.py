@@ -29,7 +29,7 @@ from mcp_progress_monitor.protocol.facts import (
     RequestStanding,
     Side,
 )
-from mcp_progress_monitor.protocol.frames import others_of, raw_of
+from mcp_progress_monitor.protocol.frames import FactRun, others_of, raw_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
 from mcp_progress_monitor.protocol.messages import META, OF_TASKS, VERSION_KEY
@@ -164,16 +164,18 @@ class SchemaChecks:
         self.checked += len(facts) - len(others)  # plain ticks fit by how they were read
         if not others:
             return
-        known: dict[tuple[str, str, Side], Due | None] = {}
+        known: dict[object, Due | None] = {}
+        is_run = type(facts) is FactRun  # of one connection's server
         for fact in others:
-            if type(fact) is ProgressReceived and not fact.findings:
-                self.checked += 1
-                continue
             if type(fact) is NotificationReceived:  # they come in floods of equal ones
-                key = (fact.method, fact.connection, fact.sender)
+                method = fact.method
+                key = method if is_run else (method, fact.connection, fact.sender)
                 if key not in known:
                     known[key] = _due(connection_of, fact)
                 due = known[key]
+            elif type(fact) is ProgressReceived and not fact.findings:
+                self.checked += 1
+                continue
             else:
                 due = _due(connection_of, fact)
             raw = b"" if due is None else raw_of(frames, fact.number)

@@ -291,7 +291,9 @@ class BatchRun(FrameRun):
         return MessageRun(self, raws, numbers)
 
     def _item(self, index: int) -> Frame:
-        return super()._item(index)._replace(part=self.parts[index])
+        number = self.first + (index if index >= 0 else index + len(self.raws))
+        stamp = (self.connection, Channel.RECEIVED, self.when, self.at)
+        return Frame(number, *stamp, self.raws[index], self.parts[index])
 
     def _items(self) -> list[Frame]:
         connection, when, at, channel = self.connection, self.when, self.at, Channel.RECEIVED

@@ -424,7 +424,7 @@ class Columns:
         if type(facts) is FactRun and isinstance(frames, FrameRun):
             lines = frames.lines if isinstance(frames, BatchRun) else ()
             if lines or facts.others:
-                return self._rows_of_run(frames.first, facts, lines)
+                return self._rows_of_run(frames, facts, lines)
         if len(frames) != len(facts) or not frames:
             return None
         first, last = frames[0], frames[-1]
@@ -451,24 +451,28 @@ class Columns:
             _whole_numbers(requests),
         )
 
-    def _rows_of_run(self, first: int, facts: FactRun, lines: Sequence[int] = ()) -> _Rows | None:
+    def _rows_of_run(
+        self, frames: FrameRun, facts: FactRun, lines: Sequence[int] = ()
+    ) -> _Rows | None:
         """The columns of ticks with other messages, and batches' `lines`, among them."""
         ticks = self._rows_of_ticks(facts.requests)
         if ticks is None:
             return None
-        kinds, methods, tokens, exchanges = bytearray(ticks.kinds), *ticks[1:]
+        count, first, received = len(frames), frames.first, Channel.RECEIVED
+        kinds = bytearray(_TICK) * count
+        methods = array("H", (self._progress,)) * count
+        tokens, exchanges = ticks.tokens, ticks.exchanges
         others: list[tuple[int, Fact | None]] = [(row, None) for row in lines]
-        others += [(fact.number - first, fact) for _, fact in facts.others]
+        others += [(fact[0] - first, fact) for _, fact in facts.others]
         if lines and facts.others:
             others.sort(key=_row_of)
-        newest, received = -1, Channel.RECEIVED
+        newest = -1
         for row, fact in others:
             if row == newest:
                 continue  # a message may state a second fact
             newest = row
-            method, token, exchange = self._meaning(fact)
-            kinds.insert(row, kind_of(received, fact))
-            methods.insert(row, method)
+            methods[row], token, exchange = self._meaning(fact)
+            kinds[row] = kind_of(received, fact)
             tokens.insert(row, token)
             exchanges.insert(row, exchange & _MASK)
         return _Rows(bytes(kinds), methods, tokens, exchanges)

@@ -54,11 +54,6 @@ _NEVER: Final = float("inf")
 _CONNECTIONS_KEPT: Final = 1000
 
 
-def _is_of_no_job(fact: Fact) -> bool:
-    """Whether a fact is a notification that changes no job and has no finding."""
-    return type(fact) is NotificationReceived and not fact.findings
-
-
 def _nobody(_connection: str) -> None:
     """No connection is watched."""
 
@@ -183,7 +178,8 @@ class Tracker:
         changes = PendingChanges()
         if run.at >= self._cancels.due_at:
             self._cancels.lapse(run.at, changes)
-        others = [other for other in run.others if not _is_of_no_job(other[1])]
+        plain = NotificationReceived  # which changes no job, if it has no finding
+        others = [each for each in run.others if type(each[1]) is not plain or each[1].findings]
         if not others:
             return changes.freeze(run.ticks, self._take_ticks(run, changes) if run.ticks else ())
         ticks: list[PlainTick] = []
