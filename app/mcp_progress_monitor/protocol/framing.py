@@ -268,7 +268,8 @@ def _unpacked(lines: Sequence[bytes]) -> _Unpacked | None:
         elements: Sequence[bytes] = ()
         if not _fits_run(raw):
             elements = array_parts(raw) or () if may_be_batch(raw) and len(raw) <= OVERSIZED else ()
-            if not elements or _run_length(elements) < len(elements):
+            # A line feed is either in an element or, from HTTP, beside it.
+            if not elements or b"\n" in raw or set(map(_first_byte, elements)) != _BRACE:
                 break
         if raws and len(raws) + len(elements) >= RUN_LINES:
             break

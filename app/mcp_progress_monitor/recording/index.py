@@ -126,8 +126,7 @@ _TICK: Final = bytes([FrameKind.PROGRESS])
 _COLUMNS: Final = ("ats", "exchanges", "kinds", "methods", "offsets", "sizes", "sources", "tokens")
 _request_of = itemgetter(6)
 _at_of = itemgetter(4)
-_row_of = _index_of = itemgetter(0)
-_count_of = itemgetter(1)
+_row_of = itemgetter(0)
 
 
 class Segment:
@@ -241,7 +240,11 @@ class Columns:
         self._first_numbers = array("Q")
         self._first_places = array("Q")
         self._wall = _Runs("d")
-        self._batches: dict[str, array[int]] = {name: array("Q") for name in ("at", "index", "of")}
+        # Stretches of elements: their first place and one past the last, the first's index (from
+        # 1) in its batch, and how many that has.
+        self._batches: dict[str, array[int]] = {
+            name: array("Q") for name in ("at", "end", "index", "of")
+        }
         self._next_number = -1
         self._wall_ahead = float("nan")
         self._token_of: dict[int, int] = {}
@@ -385,16 +388,17 @@ class Columns:
 
     def batch_part(self, place: int) -> tuple[int, int] | None:
         """The index (from 1) and count of the batch element at `place`; None outside of a batch."""
-        places = self._batches["at"]
-        found = bisect.bisect_left(places, place)
-        if found == len(places) or places[found] != place:
+        batches = self._batches
+        found = bisect.bisect_right(batches["at"], place) - 1
+        if found < 0 or place >= batches["end"][found]:
             return None
-        return self._batches["index"][found], self._batches["of"][found]
+        return batches["index"][found] + place - batches["at"][found], batches["of"][found]
 
     def _forget_batches(self, start: int, end: int) -> None:
-        places = self._batches["at"]
-        begin, until = bisect.bisect_left(places, start), bisect.bisect_left(places, end)
-        for column in self._batches.values():
+        """Forget the stretches of elements that lie within these places."""
+        begin = bisect.bisect_left(self._batches["at"], start)
+        until = bisect.bisect_right(self._batches["end"], end)
+        for column in self._batches.values() if begin < until else ():
             del column[begin:until]
 
     def _room(self, part: int, offset: int, last: int) -> tuple[Segment, int]:
@@ -488,7 +492,7 @@ class Columns:
         """Add rows except their sources: hundreds of thousands a second."""
         frame, count = frames[0], len(frames)
         if isinstance(frames, BatchRun):
-            self._note_parts(segment.end, frames.parts)
+            self._note_parts(segment.end, frames)
         self._note_runs(segment.end, frame, count)
         if frame.at == frames[-1].at:
             segment.ats += array("d", (frame.at,)) * count
@@ -548,17 +552,28 @@ class Columns:
         self._first_places.insert(at, place)
 
     def _note_part(self, place: int, part: Part) -> None:
-        self._batches["at"].append(place)
-        self._batches["index"].append(part.index)
-        self._batches["of"].append(part.count)
+        ends = self._batches["end"]
+        if ends and ends[-1] == place:
+            ends[-1] = place + 1
+            if self.batch_part(place) == part:
+                return
+            ends[-1] = place  # it is of another connection's batch
+        self._note_stretch(place, place + 1, part)
 
-    def _note_parts(self, place: int, parts: Sequence[Part | None]) -> None:
-        """Note which frames from `place` on are elements of batches: all that have a part."""
-        found = list(filter(None, parts))
-        places = [n for n, part in enumerate(parts, place) if part is not None]
-        self._batches["at"].extend(places)
-        self._batches["index"].extend(map(_index_of, found))
-        self._batches["of"].extend(map(_count_of, found))
+    def _note_parts(self, place: int, run: BatchRun) -> None:
+        """Note which frames of a run, which is entered at `place`, are elements of batches."""
+        count = len(run)
+        for begin in (0, *[line + 1 for line in run.lines]):
+            part = run.parts[begin] if begin < count else None
+            if part is not None:
+                end = min(begin + part.count - part.index + 1, count)
+                self._note_stretch(place + begin, place + end, part)
+
+    def _note_stretch(self, begin: int, end: int, first: Part) -> None:
+        for column, value in zip(
+            self._batches.values(), (begin, end, first.index, first.count), strict=True
+        ):
+            column.append(value)
 
     def _source(self, frame: Frame, *, is_escaped: bool = False) -> int:
         key = (frame.connection, frame.channel, frame.is_complete, is_escaped)

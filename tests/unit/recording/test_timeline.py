@@ -13,7 +13,7 @@ from mcp_progress_monitor.recording import index as columns_module
 from mcp_progress_monitor.recording import timeline as module
 from mcp_progress_monitor.recording.timeline import Timeline
 from mcp_progress_monitor.recording.writer import Encoder
-from tests.unit.recording.wire import Taken, Wire, reply, request, tick, traffic
+from tests.unit.recording.wire import CONNECTIONS, Taken, Wire, reply, request, tick, traffic
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
@@ -137,6 +137,16 @@ def test_frames_of_a_part_that_is_dropped_are_gone_and_others_keep_their_places(
     assert log.timeline.request_of(3) is None
     assert log.timeline.duration_s(3) is None
     assert log.timeline.kind(0) is None
+
+
+def test_elements_of_two_batches_may_arrive_in_turn(log: Log, wire: Wire) -> None:
+    one, other = ([*wire.received_in_slices(b"[1,2,3,4]", name)] for name in CONNECTIONS[:2])
+    pieces = [one[0], other[0]]
+    for some in (slice(0, 1), slice(1, 3), slice(3, 4)):
+        pieces += [Taken(each[1].frames[some], each[1].facts[some]) for each in (one, other)]
+    log.take(*pieces)
+    assert log.timeline.frames(0, 99) == log.frames
+    assert len(log.frames) == 10
 
 
 def test_rows_given_up_leave_a_gap_that_is_stepped_over(log: Log, wire: Wire) -> None:
