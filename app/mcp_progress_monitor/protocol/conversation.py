@@ -83,6 +83,7 @@ class Exchanges:
         self.places = ReplyPlaces()
         """The positions of replies, to order later messages against them."""
         self._further = FurtherMembers()
+        self._stretch = _STRETCH
         self._agreed: str | None = None
         self._is_per_request = False
 
@@ -126,11 +127,11 @@ class Exchanges:
         Yields as many lines with their facts as can be handled at once.
         """
         begin = row = 0
-        width, found = _STRETCH, RunFacts()
+        width, found = self._stretch, RunFacts()
         while row < len(run):
             end = min(row + width, len(run))
             row += self._take_plain(run.part(row, end), found)
-            width = _STRETCH
+            width = self._stretch = _STRETCH if found.has_only_ticks else _STRETCH // 2
             if row < end:
                 found.take(self.state(run[row], decode(run.raws[row])))
                 row, width = row + 1, _AFTER_ODD

@@ -220,6 +220,10 @@ class RunFacts:
         self._weight = 0
 
     @property
+    def has_only_ticks(self) -> bool:
+        return not self._weight
+
+    @property
     def is_enough(self) -> bool:
         """Whether it takes a few milliseconds to handle them."""
         return self._weight >= _MOST_WEIGHT
