@@ -72,14 +72,15 @@ def _felt(beat: Heartbeat, began: float, ended: float) -> dict[str, float]:
 async def calls(count: str, ending: str) -> dict[str, Any]:
     """What a window feels while so many calls start at once, and then end at once.
 
-    They end `answered` by a server that replies to each, `failed` by errors in one write, or
-    `cancelled` by the user, which the server ignores.
+    They end `answered` by a server that replies to each, `failed` by errors in one write, `lost`
+    with the server's process, or `cancelled` by the user, which the server ignores.
     """
     beat, number = Heartbeat(), int(count)
     command = [sys.executable, "-m", "tests.benchmarks.flooding_server", "", "0"]
     if ending == "answered":
         command = flood_command(number, number)
-    call = call_of("hold", **({"together": number} if ending == "failed" else {}))
+    how = {"failed": {"together": number}, "lost": {"until_exit": number}}
+    call = call_of("hold", **how.get(ending, {}))
     async with open_window() as program:
         engine = program.engine
         await add_bench_server(engine, command)

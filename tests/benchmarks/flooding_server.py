@@ -3,7 +3,8 @@
 A call of its tool `flood` is answered after so long; meanwhile each of the kinds (see `FLOODS`) is
 written at its own rate, or as fast as the pipe takes it. It reads whatever it is sent meanwhile.
 Calls of `work` report progress ten times a second until the flood ends. Calls of `hold` are held
-until there are `together` of them, then all fail in one write; or else never answered.
+until there are `together` of them, then all fail in one write, or until there are `until_exit`
+of them, then it exits; or else they are never answered.
 """
 
 from __future__ import annotations
@@ -161,6 +162,8 @@ class _Server:
             self._working[id_] = params["_meta"]["progressToken"]
         elif params["name"] == "hold":
             self._held.append(id_)
+            if len(self._held) == params["arguments"].get("until_exit"):
+                os._exit(1)
             if len(self._held) == params["arguments"].get("together"):
                 error = {"code": -32603, "message": "All of them failed"}
                 replies = [{"jsonrpc": "2.0", "id": held, "error": error} for held in self._held]

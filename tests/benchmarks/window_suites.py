@@ -90,7 +90,7 @@ def floods(size: Size) -> list[Figure]:
         rows.append(row)
         figures += _felt(name, row)
         figures.append(Figure(f"{name}_messages_per_s", row["messages_per_s"], "/s"))
-    for ending in ("answered", "failed", "cancelled")[: size.pick(3, 3, 1)]:
+    for ending in ("answered", "failed", "lost", "cancelled")[: size.pick(4, 4, 1)]:
         calls = contend("window-calls", size.pick(1000, 1000, 5), ending)
         rows.append(calls)
         figures += _felt(f"calls_{ending}", calls)

@@ -72,6 +72,25 @@ async def test_leaving_cancels_what_still_runs_and_waits_for_it() -> None:
     assert ended == [True]
 
 
+async def test_of_many_tasks_a_few_start_in_a_turn_and_each_error_is_reported() -> None:
+    told, started = _Told(), []
+
+    async def start(number: int) -> None:
+        started.append(number)
+        if number % 50 == 0:
+            raise UserError(ErrorDetails(f"No such job {number}"))
+
+    async with told.tasks() as tasks:
+        tasks.start_each("start", start, range(1, 101))
+        await anyio.lowlevel.checkpoint()
+        assert 0 < len(started) < 50
+        with anyio.fail_after(PATIENCE_S):
+            while len(told.problems) < 2:  # the list is the very thing under test
+                await anyio.lowlevel.checkpoint()
+    assert started == [*range(1, 101)]
+    assert [each.what for each in told.problems] == ["No such job 50", "No such job 100"]
+
+
 async def test_a_task_after_the_end_is_not_started() -> None:
     told = _Told()
     async with told.tasks() as tasks:

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from mcp_progress_monitor.engine.call import Call
@@ -16,6 +17,7 @@ from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.protocol.frames import Channel, FactRun, others_of
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.rows import REQUESTED_KEPT
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.benchmarks.flooding_server import FLOODS
 
 if TYPE_CHECKING:
@@ -68,3 +70,24 @@ async def test_no_flood_is_handled_in_long_slices_and_none_of_it_is_lost(
         assert engine.timeline.end == slices.frames
         jobs = [engine.jobs.snapshot(job) for job in engine.jobs.ids()]
         assert len(jobs) <= REQUESTED_KEPT + 200
+
+
+async def test_a_hundred_calls_that_are_cancelled_together_all_end() -> None:
+    command = ("-m", "tests.benchmarks.flooding_server", "", "0")
+    call, states = Call("s", "tools/call", {"name": "hold", "arguments": {}}), []
+    async with Engine(cancel_grace_s=0.0) as engine:
+        engine.servers.add(StdioDefinition(name="s", command=sys.executable, args=command))
+        await engine.servers.connect("s")
+
+        async def make() -> None:
+            states.append((await engine.calls.make(call)).state)
+
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as calls:
+                for _ in range(100):
+                    calls.start_soon(make)
+                while len(engine.jobs.ids()) < 100:  # made one in a turn
+                    await anyio.lowlevel.checkpoint()
+                for job in engine.jobs.ids():
+                    calls.start_soon(engine.calls.cancel, job)
+        assert states == 100 * [JobState.CANCELLED]

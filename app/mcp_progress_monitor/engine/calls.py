@@ -180,7 +180,7 @@ class Calls:
         found = self._snapshot(job)
         if found is None:
             raise _no_such_job(job)
-        waiting = self._requests.waiting(found)
+        waiting = self._requests.waiting(job)
         if not any(connection.reconnect_stream(found.request) for connection, _ in waiting):
             what = "This job is not waiting for a reply on a stream that can be reconnected"
             hint = "Only an interrupted HTTP stream that was resumed can be reconnected."

@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.clock import Clock
@@ -44,7 +45,7 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId
 from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Tracker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
     from pathlib import Path
 
     from anyio.abc import TaskGroup
@@ -61,6 +62,7 @@ _log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _LAG_S = 0.25  # how far behind the clock the engine advances time for jobs
+_RELEASED_AT_ONCE: Final = 32
 _NOTHING = ChangeSet()
 
 
@@ -262,11 +264,17 @@ class Engine:
             if changes != _NOTHING:
                 self._publish(changes=changes)
 
-    def _release(self, lapsed: Iterable[JobId]) -> None:
-        """Release calls whose job or attempt was ended by the clock."""
-        for job in lapsed:
+    def _release(self, lapsed: Sequence[JobId]) -> None:
+        """Release calls whose job or attempt was ended by the clock, many of them in parts."""
+        for job in lapsed[:_RELEASED_AT_ONCE]:
             self._requests.release(job)
             self._runs.release(job)
+        if len(lapsed) > _RELEASED_AT_ONCE and self._tasks is not None:
+            self._tasks.start_soon(self._release_later, lapsed[_RELEASED_AT_ONCE:])
+
+    async def _release_later(self, lapsed: Sequence[JobId]) -> None:
+        await checkpoint()
+        self._release(lapsed)
 
     def _origin(self, job: JobId) -> Origin:
         """The request of a job that has just become resumable, with its server."""

@@ -254,7 +254,7 @@ class Requests:
         """Ask the server to cancel a job of ours; its caller keeps waiting."""
         if await self._runs.cancel(job, reason):
             return
-        for connection, exchange in self.waiting(job):
+        for connection, exchange in self.waiting(job.id):
             self._publish(self._tracker.note_cancel_requested(job.id))
             connection.outbox.send_cancel(exchange, reason)
             # Once its stream is closed, nothing more can arrive for a request: no grace period is
@@ -265,8 +265,7 @@ class Requests:
 
     def release(self, job: JobId) -> None:
         """Stop waiting for a job that was ended by the clock."""
-        found = self._tracker.snapshot(job, self._now())
-        for connection, exchange in () if found is None else self.waiting(found):
+        for connection, exchange in self.waiting(job):
             connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
 
     # Clocks
@@ -308,12 +307,10 @@ class Requests:
         """The clock of a job that we wait for; None for others."""
         if job in self._kept:
             return self._kept[job]
-        made = self._tracker.request_of(job)
-        connection = None if made is None else self._manager.connection_of(made.connection)
-        if made is None or connection is None:
-            return None
-        exchange = connection.outbox.exchange_of(made.number)
-        return exchange.clock if exchange is not None and exchange.end is None else None
+        for _, exchange in self.waiting(job):
+            if exchange.end is None:
+                return exchange.clock
+        return None
 
     def held_by(self, question: Question) -> tuple[JobId, ...]:
         """The jobs whose clocks an open question holds; empty if unknown."""
@@ -322,18 +319,18 @@ class Requests:
 
     # Helpers
 
-    def waiting(self, job: JobSnapshot) -> Iterator[tuple[Connection, PendingRequest]]:
+    def waiting(self, job: JobId) -> tuple[()] | tuple[tuple[Connection, PendingRequest]]:
         """The pending exchange of a job of ours, if there is one."""
-        connection = self._manager.connection_of(job.connection)
-        exchange = None if connection is None else connection.outbox.exchange_of(job.request)
-        if connection is not None and exchange is not None:
-            yield connection, exchange
+        made = self._tracker.request_of(job)
+        connection = None if made is None else self._manager.connection_of(made.connection)
+        if made is None or connection is None:
+            return ()
+        exchange = connection.outbox.exchange_of(made.number)
+        return () if exchange is None else ((connection, exchange),)
 
     def sent(self, job: JobId) -> bytes | None:
         """The bytes of the job's newest request; None unless its reply is pending."""
-        found = self._tracker.snapshot(job, self._now())
-        waiting = () if found is None else self.waiting(found)
-        return next((exchange.outgoing.raw for _, exchange in waiting), None)
+        return next((exchange.outgoing.raw for _, exchange in self.waiting(job)), None)
 
     async def _run_out(self, connection: Connection, exchange: PendingRequest) -> str:
         """End a job with a timeout report, then cancel its request."""

@@ -16,13 +16,14 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVarTuple
 
 import anyio
+from anyio.lowlevel import checkpoint
 from PySide6.QtCore import QObject
 from qasync import QEventLoop
 
 from mcp_progress_monitor.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
     from contextvars import Context
     from types import TracebackType
 
@@ -121,6 +122,7 @@ _WATCHER_S: Final = 1.0
 _WORKERS: Final = "AnyIO worker thread"
 """anyio's name for the threads of `to_thread`: idle now, unless one was abandoned."""
 _WORKER_S: Final = 0.2
+_STARTED_AT_ONCE: Final = 32
 
 
 class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
@@ -229,6 +231,22 @@ class BackgroundTasks:
             _log.info("not started, the window is closing: %s", name)
             return
         self._group.start_soon(self._guarded, function, args, name=name)
+
+    def start_each(
+        self, name: str, function: Callable[[Any], Awaitable[object]], items: Iterable[object]
+    ) -> None:
+        """Start `function(item)` for each item, a few in a turn: a thousand at once took 31 ms."""
+        waiting = [*items]
+        for item in waiting[:_STARTED_AT_ONCE]:
+            self.start(f"{name} {item}", function, item)
+        if rest := waiting[_STARTED_AT_ONCE:]:
+            self.start(name, self._start_later, name, function, rest)
+
+    async def _start_later(
+        self, name: str, function: Callable[[Any], Awaitable[object]], items: Sequence[object]
+    ) -> None:
+        await checkpoint()
+        self.start_each(name, function, items)
 
     async def _guarded(
         self, function: Callable[..., Awaitable[object]], args: tuple[Any, ...]

@@ -65,8 +65,7 @@ class JobsController(QObject):
 
     @Slot(object)
     def cancel(self, jobs: Iterable[JobId]) -> None:
-        for job in jobs:
-            self._tasks.start(f"cancel job {job}", self._engine.calls.cancel, job)
+        self._tasks.start_each("cancel job", self._engine.calls.cancel, jobs)
 
     @Slot(object)
     def reconnect_streams(self, jobs: Iterable[JobId]) -> None:
@@ -114,14 +113,12 @@ class JobsController(QObject):
     @Slot(object)
     def resume(self, jobs: Iterable[JobId]) -> None:
         """Resume `jobs` where they stopped, all in parallel."""
-        for job in jobs:
-            self._tasks.start(f"resume job {job}", self._resume, job)
+        self._tasks.start_each("resume job", self._resume, jobs)
 
     @Slot(object)
     def pick_up(self, jobs: Iterable[JobId]) -> None:
         """Follow tasks that were left on their servers."""
-        for job in jobs:
-            self._tasks.start(f"pick up job {job}", self._pick_up, job)
+        self._tasks.start_each("pick up job", self._pick_up, jobs)
 
     @Slot(object, bool)
     def set_automatic(self, jobs: Iterable[JobId], is_wanted: bool) -> None:
@@ -133,8 +130,7 @@ class JobsController(QObject):
     @Slot(object)
     def reissue(self, jobs: Iterable[JobId]) -> None:
         """Send the complete requests of `jobs` again, as new jobs."""
-        for job in jobs:
-            self._tasks.start(f"re-issue job {job}", self._reissue, job)
+        self._tasks.start_each("re-issue job", self._reissue, jobs)
 
     @Slot(object)
     def edit(self, jobs: Iterable[JobId]) -> None:
