@@ -92,6 +92,7 @@ class NotificationsController(QObject):
         self._share_due = QTimer(self, singleShot=True, interval=SHARE_MS)
         self._share_due.timeout.connect(self.show_share)
         models.feed.jobs_changed.connect(self._on_jobs_changed)
+        models.jobs.states_read.connect(self._on_states_read)
         models.groups.dataChanged.connect(self._show_counts)
         settings.notifications_changed.connect(self._apply)
         self._application = QGuiApplication.instance()
@@ -159,13 +160,15 @@ class NotificationsController(QObject):
             self._events.forget(changes.removed)
             for job in changes.removed:
                 self._running.pop(job, None)
-        ids = dict.fromkeys((*changes.added, *changes.moved))
-        if ids:
-            source = self._models.jobs
-            found = [source.snapshot(job) for job in ids]
-            self._refresh_running(found)
-            self._gather(self._events.changed(found))
-        if (self._running or ids) and not self._share_due.isActive():
+        if self._running and not self._share_due.isActive():
+            self._share_due.start()
+
+    @Slot(object)
+    def _on_states_read(self, jobs: Sequence[JobId]) -> None:
+        found = [self._models.jobs.snapshot(job) for job in jobs]
+        self._refresh_running(found)
+        self._gather(self._events.changed(found))
+        if not self._share_due.isActive():
             self._share_due.start()
 
     def _refresh_running(self, jobs: Sequence[JobSnapshot | None]) -> None:

@@ -450,3 +450,20 @@ def test_many_young_jobs_are_looked_at_a_few_in_each_turn(
     assert max(looks) <= 50
     assert all(bare.settled_state(number) is JobState.RUNNING for number in numbers)
     assert source.asked == list(numbers)
+
+
+def test_the_states_of_many_jobs_that_end_at_once_are_read_a_few_in_each_turn(
+    qtbot: QtBot, bare: JobsModel, source: FakeJobs
+) -> None:
+    numbers = range(1, 181)
+    source.put(*(new_job(number) for number in numbers))
+    read: list[list[int]] = []
+    bare.states_read.connect(read.append)
+    bare.apply(ChangeSet(added=tuple(numbers)))
+    assert read == [[*numbers]]
+    source.put(*(job(id=number, state=JobState.DONE) for number in numbers))
+    bare.apply(ChangeSet(progressed=frozenset(numbers), moved=frozenset(numbers)))
+    bare.apply(ChangeSet(removed=(180,)))
+    qtbot.waitUntil(lambda: bare.count_by_state() == {JobState.DONE: 179})
+    assert sorted(number for part in read[1:] for number in part) == [*range(1, 180)]
+    assert max(map(len, read[1:])) <= 50
