@@ -85,10 +85,10 @@ async def test_of_many_tasks_a_few_start_in_a_turn_and_each_error_is_reported() 
         await anyio.lowlevel.checkpoint()
         assert 0 < len(started) < 50
         with anyio.fail_after(PATIENCE_S):
-            while len(told.problems) < 2:  # the list is the very thing under test
+            while len(told.errors) < 2:  # the list is the very thing under test
                 await anyio.lowlevel.checkpoint()
     assert started == [*range(1, 101)]
-    assert [each.what for each in told.problems] == ["No such job 50", "No such job 100"]
+    assert [each.what for each in told.errors] == ["No such job 50", "No such job 100"]
 
 
 async def test_a_task_after_the_end_is_not_started() -> None:

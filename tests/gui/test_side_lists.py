@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,11 +17,12 @@ from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.common.row_painting import wrapped
 from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter, JobGroup
-from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
+from mcp_progress_monitor.gui.jobs.filters import GroupDelegate, JobFilterEdit, JobFilters
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.servers.actions import LevelMenu, ResourceMenu
 from mcp_progress_monitor.gui.servers.model import ServerRow, ServersModel
 from mcp_progress_monitor.gui.servers.server_list import MANY, ServerList, face_of
+from mcp_progress_monitor.gui.theme import ACTIVE, FOCUSED, SELECTED, UNDER_MOUSE
 from mcp_progress_monitor.protocol.offers import Resource
 from mcp_progress_monitor.snapshots.servers import (
     Health,
@@ -34,12 +37,15 @@ from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import FakeServers, server
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import SignalInstance
+    from PySide6.QtCore import QModelIndex, QPersistentModelIndex, SignalInstance
+    from PySide6.QtGui import QPainter
+    from PySide6.QtWidgets import QStyleOptionViewItem
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.gui.theme import Appearance
 
 PLAIN = Qt.KeyboardModifier.NoModifier
+_FLAGS = FOCUSED | UNDER_MOUSE | SELECTED | ACTIVE
 
 
 @pytest.fixture
@@ -127,6 +133,35 @@ def test_choosing_a_group_by_mouse_tells_it(qtbot: QtBot, filters: JobFilters) -
     with qtbot.waitSignal(filters.group_selected) as told:
         QTest.mouseClick(filters.view.viewport(), Qt.MouseButton.LeftButton, PLAIN, place)
     assert told.args == [JobGroup.FINISHED]
+
+
+def test_a_group_has_the_flags_that_qt_gives_its_row(
+    qtbot: QtBot, filters: JobFilters, appearance: Appearance
+) -> None:
+    found: list[tuple[int, int]] = []
+
+    class Compared(GroupDelegate):
+        def paint(
+            self,
+            _painter: QPainter,
+            option: QStyleOptionViewItem,
+            index: QModelIndex | QPersistentModelIndex,
+        ) -> None:
+            found.append((int(option.state.value) & _FLAGS, self.state(index)))
+
+    view = filters.view
+    view.setItemDelegate(Compared(appearance, view))
+    view.viewport().grab()
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    view.viewport().grab()
+    view.setCurrentIndex(view.model().index(2, 0))
+    QTest.mouseMove(view.viewport(), view.visualRect(view.model().index(3, 0)).center())
+    qtbot.waitUntil(view.viewport().underMouse)
+    view.viewport().grab()
+
+    assert all(by_qt == ours for by_qt, ours in found), found
+    assert functools.reduce(operator.or_, (by_qt for by_qt, _ in found)) == _FLAGS
 
 
 def test_the_field_filters_jobs_and_escape_empties_it(

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtGui import QColor, QIcon, QImage, QPalette
+from PySide6.QtWidgets import QStyle
 
 from mcp_progress_monitor.gui.theme import (
     ACTIVE,
+    FOCUSED,
     SELECTED,
     STATE_TONES,
     UNDER_MOUSE,
@@ -137,3 +139,9 @@ def test_emphasis_leaves_the_font_it_is_made_of(qapp: QApplication) -> None:
     font = qapp.font()
     assert emphasised(font).weight() > font.weight()
     assert qapp.font() == font
+
+
+def test_flags_of_rows_are_those_of_qt() -> None:
+    flags = QStyle.StateFlag
+    assert (flags.State_HasFocus.value, flags.State_Selected.value) == (FOCUSED, SELECTED)
+    assert (flags.State_MouseOver.value, flags.State_Active.value) == (UNDER_MOUSE, ACTIVE)

@@ -28,7 +28,6 @@ from PySide6.QtWidgets import (
     QSplitter,
     QStackedWidget,
     QStatusBar,
-    QStyle,
     QTabBar,
     QTabWidget,
     QVBoxLayout,
@@ -470,6 +469,8 @@ class MainWindow(QMainWindow):
     def _on_resized(self) -> None:
         dock = self._pane_below()
         if dock is not None:
+            from PySide6.QtWidgets import QStyle  # late: it has 600 values
+
             gap = self.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent)
             above = self._center.geometry().bottom() + 1
             tabs = dock.geometry().top() - above - gap

@@ -7,7 +7,7 @@ import signal
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Slot
-from PySide6.QtGui import QGuiApplication, QImage, QLinearGradient, QPainter
+from PySide6.QtGui import QGuiApplication, QImage, QPainter
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.clock import Clock
@@ -46,7 +46,7 @@ def fill_in_one_thread() -> None:
     os.environ[_NO_POOL] = "1"
     picture = QImage(1, 256, QImage.Format.Format_ARGB32_Premultiplied)
     painter = QPainter(picture)
-    painter.fillRect(picture.rect(), QLinearGradient(0, 0, 1, 256))
+    painter.drawImage(0, 0, QImage(1, 256, QImage.Format.Format_ARGB32))
     painter.end()
     del os.environ[_NO_POOL]
 

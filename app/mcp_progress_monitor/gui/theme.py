@@ -26,7 +26,7 @@ from PySide6.QtGui import (
     QPixmap,
 )
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QStyle
+from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -121,10 +121,12 @@ GAP_L: Final = 12
 """Spacing in device-independent pixels: within a group, between things, around panes."""
 
 
-# Combining and comparing flags is slow in Python, and is done for every row painted.
-SELECTED: Final = int(QStyle.StateFlag.State_Selected.value)
-ACTIVE: Final = int(QStyle.StateFlag.State_Active.value)
-UNDER_MOUSE: Final = int(QStyle.StateFlag.State_MouseOver.value)
+# Flags of `QStyle.StateFlag` as numbers: combining and comparing flags is slow in Python, and is
+# done for every row painted; to create `QStyle` and its 600 values takes 8 ms.
+FOCUSED: Final = 0x100
+UNDER_MOUSE: Final = 0x2000
+SELECTED: Final = 0x8000
+ACTIVE: Final = 0x10000
 
 
 class RowGrounds(NamedTuple):

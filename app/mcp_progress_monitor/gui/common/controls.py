@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
-from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QPalette, QTextOption
+from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QComboBox,
     QHBoxLayout,
     QLabel,
-    QMessageBox,
-    QPlainTextEdit,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -24,13 +22,13 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasi
 from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QResizeEvent, QTextDocument, QWheelEvent
+    from PySide6.QtGui import QResizeEvent, QTextDocument, QTextOption, QWheelEvent
+    from PySide6.QtWidgets import QMessageBox, QPlainTextEdit
 
 _LIMIT: Final = 2000
 _SHORT: Final = 120  # longer tips become rich text, since Qt wraps only that
 _SPECIAL: Final = frozenset("<>&\n")
 _SIGN: Final = 32
-_WRAP: Final = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 _TONE: Final = "tone"  # property of a label whose text has the colour of a tone
 
 
@@ -216,7 +214,7 @@ class EnterPresses(QObject):
 def show_warning_sign(box: QMessageBox) -> None:
     """Show our own warning icon in a message box instead of the desktop's."""
     appearance = Appearance(QGuiApplication.palette(), resource("icons"))
-    box.setIcon(QMessageBox.Icon.Warning)  # announces a warning to assistive technology
+    box.setIcon(box.Icon.Warning)  # announces a warning to assistive technology
     sign = appearance.pixmap("warning", Tone.WARNING, _SIGN, box.devicePixelRatioF())
     box.setIconPixmap(sign)
 
@@ -255,12 +253,18 @@ def push_button(parent: QWidget, text: str, tip: str = "") -> QPushButton:
 
 
 def read_only_text(
-    parent: QWidget, name: str, wrap: QTextOption.WrapMode = _WRAP
+    parent: QWidget, name: str, wrap: QTextOption.WrapMode | None = None
 ) -> QPlainTextEdit:
-    """A monospaced text to read and copy, called `name` by screen readers."""
+    """A monospaced text to read and copy, called `name` by screen readers.
+
+    By default, lines wrap at words if possible.
+    """
+    from PySide6.QtGui import QTextOption  # late, as the next: the first window has no such text
+    from PySide6.QtWidgets import QPlainTextEdit
+
     text = QPlainTextEdit(parent, readOnly=True, tabChangesFocus=True)
     text.setFont(monospaced(parent.font()))
-    text.setWordWrapMode(wrap)
+    text.setWordWrapMode(wrap or QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     text.setAccessibleName(name)
     return text
 

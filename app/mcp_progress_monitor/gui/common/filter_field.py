@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QLineEdit,
-    QStyle,
     QStyleOptionViewItem,
     QTreeView,
     QWidget,
@@ -131,6 +130,8 @@ class CompletionPopup(QTreeView):
 
     def initViewItemOption(self, option: QStyleOptionViewItem) -> None:
         """Paint the chosen row as one with the focus: the keys of the field act on it."""
+        from PySide6.QtWidgets import QStyle  # late: it has 600 values
+
         super().initViewItemOption(option)
         option.state |= QStyle.StateFlag.State_Active
 

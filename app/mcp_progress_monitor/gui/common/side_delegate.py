@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFont, QPainter
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem
 
 from mcp_progress_monitor.gui.common.labels import ICON, Badge
 from mcp_progress_monitor.gui.common.layout import viewport_of
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
 from mcp_progress_monitor.gui.theme import (
+    FOCUSED,
     GAP,
     GAP_S,
     SELECTED,
@@ -29,7 +30,6 @@ _ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 # Combining flags is slow in Python, and is done for every text painted.
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | _ONE_LINE)
 RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | _ONE_LINE)
-_FOCUSED: Final = int(QStyle.StateFlag.State_HasFocus.value)
 
 
 class SideDelegate(QStyledItemDelegate):
@@ -47,17 +47,25 @@ class SideDelegate(QStyledItemDelegate):
         return self._measured
 
     def begin(
-        self, painter: QPainter, option: QStyleOptionViewItem, icon: str, tone: Tone
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        icon: str,
+        tone: Tone,
+        known_state: int | None = None,
     ) -> QRect:
-        """Paint background and icon; returns the rest of the row."""
+        """Paint background and icon; returns the rest of the row.
+
+        `known_state` has the flags of `QStyle.StateFlag`, by default those of the option.
+        """
         area = option.rect.adjusted(GAP_S, 1, -GAP_S, -1)
-        state = int(option.state.value)
+        state = int(option.state.value) if known_state is None else known_state
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if state & (SELECTED | UNDER_MOUSE):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._appearance.row_ground(state))
             painter.drawRoundedRect(area, 5, 5)
-        if state & _FOCUSED:
+        if state & FOCUSED:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(self._appearance.colour(Tone.ACCENT))
             painter.drawRoundedRect(area, 5, 5)

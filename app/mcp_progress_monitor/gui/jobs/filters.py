@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeyEvent, QPainter
+from PySide6.QtGui import QAction, QCursor, QKeyEvent, QPainter
 from PySide6.QtWidgets import QLineEdit, QListView, QSizePolicy, QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor import formatting
@@ -13,7 +13,7 @@ from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import in_column, viewport_of
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
 from mcp_progress_monitor.gui.jobs.filter_model import COUNT, GROUP, GroupsModel, JobGroup
-from mcp_progress_monitor.gui.theme import GAP, Tone
+from mcp_progress_monitor.gui.theme import ACTIVE, FOCUSED, GAP, SELECTED, UNDER_MOUSE, Tone
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.gui.theme import Appearance
@@ -123,6 +123,23 @@ class _FittingList(QListView):
 class GroupDelegate(SideDelegate):
     """A group of jobs: icon, name, and the count on the right."""
 
+    def __init__(self, appearance: Appearance, view: QListView) -> None:
+        super().__init__(appearance, view)
+        self._view = view
+
+    def state(self, index: _Index) -> int:
+        """The flags of a row: asked for `option.state`, PySide creates `QStyle`.
+
+        That takes 8 ms before the window is painted.
+        """
+        view, viewport = self._view, self._view.viewport()
+        state = SELECTED if view.selectionModel().isSelected(index) else 0
+        if view.hasFocus():
+            state |= ACTIVE | (FOCUSED if index == view.currentIndex() else 0)
+        place = viewport.mapFromGlobal(QCursor.pos())
+        is_hovered = viewport.underMouse() and index == view.indexAt(place)
+        return state | UNDER_MOUSE if is_hovered else state
+
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         return QSize(120, option.fontMetrics.height() + GAP + 2)
 
@@ -130,7 +147,8 @@ class GroupDelegate(SideDelegate):
         group, count = index.data(GROUP), int(index.data(COUNT))
         icon, tone = _GROUPS[group]
         painter.save()
-        area = self.begin(painter, option, icon, tone if count else Tone.MUTED)
+        ink = tone if count else Tone.MUTED
+        area = self.begin(painter, option, icon, ink, self.state(index))
         text, face = formatting.number(count), self.faces(option.font).first
         room = face.width(text) + GAP
         ink = Tone.TEXT if count or group is JobGroup.ALL else Tone.MUTED

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.controls import plain_tip
@@ -318,6 +318,8 @@ class TrafficCommands(QObject):
             self.said.emit("There are no messages yet.")
             return
         least, most = timeline.number(timeline.first), timeline.number(timeline.end - 1)
+        from PySide6.QtWidgets import QInputDialog  # late: seldom needed
+
         dialog = QInputDialog(self._view)
         dialog.setWindowTitle("Go to message")
         dialog.setLabelText(f"Number of the message, {number(least)} to {number(most)}:")
