@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NEW: Final = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_BINARY", 0)  # only on Windows
+)
 _LONGEST_NAME: Final = 100
 """Longest prefix of a file's name in that of its temporary file: file systems limit both."""
 
@@ -14,13 +23,10 @@ _LONGEST_NAME: Final = 100
 def begin_beside(path: Path) -> tuple[BinaryIO, Path]:
     """An empty private file beside `path`, which will replace it.
 
-    `OSError` if it cannot be created.
+    `OSError` if it cannot be created. As `tempfile` does it, which takes 5 ms to load.
     """
-    import tempfile  # a twentieth of the start of a command that writes nothing
-
-    # mkstemp creates it readable only by its owner.
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:_LONGEST_NAME]}.", dir=path.parent)
-    return os.fdopen(descriptor, "wb"), Path(name)
+    made = path.with_name(f".{path.name[:_LONGEST_NAME]}.{os.urandom(8).hex()}")
+    return os.fdopen(os.open(made, _NEW, 0o600), "wb"), made
 
 
 def put(

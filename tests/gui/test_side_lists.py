@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import operator
 from typing import TYPE_CHECKING, Any
@@ -249,7 +248,7 @@ def test_every_state_can_be_painted(
     servers: ServerList, source: FakeServers, state: ServerState
 ) -> None:
     before = servers.grab().toImage()
-    source.held[1] = dataclasses.replace(source.held[1], state=state, tools=())
+    source.held[1] = source.held[1]._replace(state=state, tools=())
     model = model_of(servers)
     model.apply(frozenset({"down"}))
     is_same = servers.grab().toImage() == before
@@ -299,7 +298,7 @@ def test_the_log_level_that_is_asked_for_is_ticked_and_another_can_be_chosen(
     qtbot: QtBot, servers: ServerList, source: FakeServers
 ) -> None:
     chatty = ServerSettings(log_level="debug")
-    source.held[0] = dataclasses.replace(source.held[0], settings=chatty)
+    source.held[0] = source.held[0]._replace(own_settings=chatty)
     model = model_of(servers)
     model.apply(frozenset({"up"}))
     choose(servers, 0)
@@ -318,8 +317,7 @@ def test_tasks_and_resources_are_offered_where_the_server_offers_them(
     qtbot: QtBot, servers: ServerList, source: FakeServers
 ) -> None:
     resource = Resource("demo://a&b", "a", None, None, None, None, {})
-    source.held[0] = dataclasses.replace(
-        source.held[0],
+    source.held[0] = source.held[0]._replace(
         revision="2025-11-25",
         capabilities={"tasks": {"list": {}}, "resources": {"subscribe": True}},
         resources=(resource,),
@@ -417,7 +415,7 @@ def test_what_can_be_done_follows_the_state_of_the_selected_server(
 ) -> None:
     choose(servers, 1)
     assert action_of(servers, "Connect").isEnabled()
-    source.held[1] = dataclasses.replace(source.held[1], state=ServerState.CONNECTING)
+    source.held[1] = source.held[1]._replace(state=ServerState.CONNECTING)
     model_of(servers).apply(frozenset({"down"}))
     assert not action_of(servers, "Connect").isEnabled()
     assert action_of(servers, "Restart").isEnabled()

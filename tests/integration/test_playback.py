@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +132,7 @@ def _of_server(server: ServerSnapshot) -> ServerSnapshot:
         update={"env": dict.fromkeys(definition.env, ""), "era": "auto"}
     )
     error = server.error and server.error._replace(hint="")
-    return dataclasses.replace(server, definition=definition, error=error)
+    return server._replace(definition=definition, error=error)
 
 
 def tool(name: str, arguments: dict[str, Any], **options: Any) -> Call:

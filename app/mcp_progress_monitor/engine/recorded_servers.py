@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor import formatting
@@ -159,8 +158,7 @@ class _Server:
 
     def snapshot(self) -> ServerSnapshot:
         bare, offers = self.bare, self.offers
-        return dataclasses.replace(
-            bare,
+        return bare._replace(
             tools=offers.tools,
             resources=offers.resources,
             prompts=offers.prompts,
@@ -223,7 +221,7 @@ class RecordedServers:
             return frozenset()
         is_new = server.bare.connection is None
         if is_new:
-            server.bare = dataclasses.replace(server.bare, connection=frames[0].connection)
+            server.bare = server.bare._replace(connection=frames[0].connection)
         return frozenset({name}) if self._learn(server, frames, facts) or is_new else frozenset()
 
     def client_of(self, name: str) -> JsonObject:
@@ -331,8 +329,7 @@ def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
 
 
 def _on_negotiated(server: _Server, fact: ConnectionNegotiated) -> None:
-    server.bare = dataclasses.replace(
-        server.bare,
+    server.bare = server.bare._replace(
         state=ServerState.CONNECTED,
         revision=fact.revision,
         era=era_of(fact.revision),
@@ -344,7 +341,7 @@ def _on_negotiated(server: _Server, fact: ConnectionNegotiated) -> None:
 
 def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
     if fact.is_wanted:
-        server.bare = dataclasses.replace(server.bare, state=ServerState.CLOSED)
+        server.bare = server.bare._replace(state=ServerState.CLOSED)
         return
     if server.bare.state is ServerState.FAILED:
         return  # `failed` says why
@@ -355,7 +352,7 @@ def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
     detail = "\n".join(("Last lines of standard error:", *stderr)) if stderr else ""
     what = f"{fact.reason or 'The connection ended'}{with_code}{before}"
     error = ErrorDetails(what, server.bare.definition.address, detail=detail)
-    server.bare = dataclasses.replace(server.bare, state=ServerState.FAILED, error=error)
+    server.bare = server.bare._replace(state=ServerState.FAILED, error=error)
 
 
 def _learn_client(server: _Server, fact: RequestMade) -> bool:
@@ -410,7 +407,7 @@ def _end(server: _Server, fields: JsonObject) -> None:
     exit_code = code if type(code) is int else None
     server.end = TapEnd(reason, exit_code, signal or None, ended_by)
     if ended_by in {"client", "tap"}:
-        server.bare = dataclasses.replace(server.bare, state=ServerState.CLOSED, error=None)
+        server.bare = server.bare._replace(state=ServerState.CLOSED, error=None)
 
 
 def _text(value: object) -> str:

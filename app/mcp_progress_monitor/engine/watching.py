@@ -7,7 +7,6 @@ connection, and is indexed in place: nothing is written a second time.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 import json
 import logging
@@ -263,7 +262,7 @@ class Watching:
         info, end = tap.servers.client_of(name), tap.servers.end_of(name)
         if end is None and tap.is_ended:
             end = TapEnd(_CUT_SHORT)
-            server = dataclasses.replace(server, state=ServerState.CLOSED)
+            server = server._replace(state=ServerState.CLOSED)
         version, pid = info.get("version"), tap.about.get("pid")
         script = tap.about.get("script")
         return WatchedSnapshot(

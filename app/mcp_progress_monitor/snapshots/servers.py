@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.eras import Era
@@ -88,22 +87,18 @@ class ResourceUpdates(NamedTuple):
     when: float
 
 
-def _unchanged() -> ServerSettings:
-    from mcp_progress_monitor.snapshots.settings import UNCHANGED
-
-    return UNCHANGED
+_NOTHING: Final[JsonObject] = {}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ServerSnapshot:
+class ServerSnapshot(NamedTuple):
     """One server at one moment. Unknown is None or empty.
 
     `connection` is the id of the newest connection, which may have ended. `error` says why the
     server failed or, while it is connected, what is unusable: a list that it does not return, or
     everything, because it does not read our answers. `stderr_tail` holds the last lines of its
-    standard error, oldest first. `settings` are the user's for it; `subscriptions` are the
-    resources whose updates are wanted, `resource_updates` those received, the newest last.
-    `waiting` is what connecting waits for, None otherwise.
+    standard error, oldest first. `own_settings` are the user's for it, None if unchanged;
+    `subscriptions` are the resources whose updates are wanted, `resource_updates` those received,
+    the newest last. `waiting` is what connecting waits for, None otherwise.
     """
 
     name: str
@@ -112,8 +107,8 @@ class ServerSnapshot:
     state: ServerState = ServerState.IDLE
     revision: str | None = None
     era: Era | None = None
-    server_info: JsonObject = dataclasses.field(default_factory=dict)
-    capabilities: JsonObject = dataclasses.field(default_factory=dict)
+    server_info: JsonObject = _NOTHING
+    capabilities: JsonObject = _NOTHING
     instructions: str | None = None
     tools: tuple[Tool, ...] = ()
     resources: tuple[Resource, ...] = ()
@@ -121,7 +116,7 @@ class ServerSnapshot:
     error: ErrorDetails | None = None
     pid: int | None = None
     stderr_tail: tuple[str, ...] = ()
-    settings: ServerSettings = dataclasses.field(default_factory=_unchanged)
+    own_settings: ServerSettings | None = None
     subscriptions: tuple[str, ...] = ()
     resource_updates: tuple[ResourceUpdates, ...] = ()
     restarts: int = 0
@@ -129,6 +124,14 @@ class ServerSnapshot:
     health: Health | None = None
     sign_in: SignIn | None = None
     waiting: Waiting | None = None
+
+    @property
+    def settings(self) -> ServerSettings:
+        if self.own_settings is None:
+            from mcp_progress_monitor.snapshots.settings import UNCHANGED  # late: loads the rules
+
+            return UNCHANGED
+        return self.own_settings
 
     @property
     def title(self) -> str:
@@ -141,8 +144,10 @@ class ServerSnapshot:
         Source: 2026-07-28 "Custom Headers from Tool Parameters": over HTTP, clients reject tools
         whose `x-mcp-header` breaks the rules.
         """
-        is_marked = self.era is Era.PER_REQUEST and self.definition.transport == "http"
-        return header_parameters_error(tool.input_schema) if is_marked else ""
+        if self.era is not Era.PER_REQUEST or self.definition.transport != "http":
+            return ""
+
+        return header_parameters_error(tool.input_schema)
 
 
 def not_connected(name: str) -> ErrorDetails:

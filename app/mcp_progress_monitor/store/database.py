@@ -10,8 +10,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
-import shutil
 import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -130,6 +128,8 @@ def _text_of(error: sqlite3.Error | UnicodeDecodeError | OSError) -> _ErrorText:
 
 
 def _is_full(path: Path) -> bool:
+    import shutil  # seldom needed
+
     with contextlib.suppress(OSError):
         return shutil.disk_usage(path.parent).free < _ROOM_BYTES
     return False
@@ -467,7 +467,7 @@ class Owners:
         """Keep the locks in `folder`, which is made when the first program moves in."""
         self._folder = folder
         self._lock: FileLock | None = None
-        self.me: Final = secrets.token_hex(16)
+        self.me: Final = os.urandom(16).hex()
         """The name of this program, for as long as this object lives."""
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import TYPE_CHECKING
 
@@ -199,7 +198,7 @@ def test_the_usual_limits_are_those_of_the_server_and_the_kind(form: CallForm) -
     assert _line(form, "Idle timeout in seconds").placeholderText() == "60 (default)"
     limits = {"idle_timeout_s": 90.0, "total_timeout_s": 7200.0}
     own = _DEFINITION.model_copy(update=limits)
-    form.set_servers([dataclasses.replace(_DB, definition=own)])
+    form.set_servers([_DB._replace(definition=own)])
     assert _line(form, "Idle timeout in seconds").placeholderText() == "90 (default)"
     assert _line(form, "Total timeout in seconds").placeholderText() == "7200 (default)"
 
@@ -280,7 +279,7 @@ def test_enter_in_the_search_goes_on_to_the_arguments(
 
 def test_a_whole_name_is_chosen_before_those_that_contain_it(form: CallForm) -> None:
     tools = [Tool(name, None, None, {}, "forbidden", {}) for name in ("ask_form", "ask")]
-    form.set_servers([dataclasses.replace(_DB, tools=tuple(tools))])
+    form.set_servers([_DB._replace(tools=tuple(tools))])
     _line(form, "Search by name, title and description").setText("ask")
     assert form.offer is not None
     assert form.offer.name == "ask"
@@ -418,7 +417,7 @@ def test_what_is_added_to_the_arguments_has_its_place_in_the_tab_order(form: Cal
         "required": ["names", "last"],
     }
     tool = Tool("many", None, None, schema, "forbidden", {})
-    form.set_servers([dataclasses.replace(_DB, tools=(tool,))])
+    form.set_servers([_DB._replace(tools=(tool,))])
     form.form.set_value({"names": ["a", "b"], "last": "c"})
     add = next(b for b in form.form.findChildren(QPushButton) if "Add" in b.text())
     add.click()
@@ -466,7 +465,7 @@ def test_a_server_that_is_not_connected_is_reported_and_can_be_connected(
     form: CallForm, calls: list[Call], qtbot: QtBot
 ) -> None:
     form.form.set_value({"rows": 5})
-    gone = dataclasses.replace(_DB, state=ServerState.CLOSED, tools=())
+    gone = _DB._replace(state=ServerState.CLOSED, tools=())
     form.set_servers([gone, _OTHER])
     assert _says(form, "Cannot call db: Disconnected.")
     assert not _button(form, "Send").isEnabled()
@@ -476,7 +475,7 @@ def test_a_server_that_is_not_connected_is_reported_and_can_be_connected(
     with qtbot.waitSignal(form.connect_requested) as told:
         _button(form, "Connect").click()
     assert told.args == ["db"]
-    form.set_servers([dataclasses.replace(gone, state=ServerState.CONNECTING), _OTHER])
+    form.set_servers([gone._replace(state=ServerState.CONNECTING), _OTHER])
     assert not _button(form, "Connect").isVisible()
     form.set_servers([_DB, _OTHER])
     assert not _says(form, "Cannot call")
@@ -489,15 +488,15 @@ def test_a_job_of_a_server_that_is_not_connected_can_be_edited(form: CallForm) -
     form.set_servers([_OTHER, ServerSnapshot("late", _DEFINITION)])
     assert form.choose("late", "tools/call", "export", {"rows": 3})
     assert _button(form, "Connect").isVisible()
-    late = dataclasses.replace(_DB, name="late")
+    late = _DB._replace(name="late")
     form.set_servers([_OTHER, late])
     assert form.offer is not None
     assert form.offer.is_listed
     assert form.form.value() == {"rows": 3}
 
 
-_TASKS = dataclasses.replace(
-    _DB, revision="2025-11-25", capabilities={"tasks": {"requests": {"tools": {"call": {}}}}}
+_TASKS = _DB._replace(
+    revision="2025-11-25", capabilities={"tasks": {"requests": {"tools": {"call": {}}}}}
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,7 +112,7 @@ def test_a_recordings_tools_cannot_be_called(qtbot: QtBot, appearance: Appearanc
     assert called == []
     assert not page.details.call.isVisible()
     assert page.details.arguments.rowCount() == 4
-    page.show_server(dataclasses.replace(SERVER, state=ServerState.CLOSED, tools=()))
+    page.show_server(SERVER._replace(state=ServerState.CLOSED, tools=()))
     assert not page.connect_button.isVisible()
     assert page.empty.text() == "The recording has no list of its tools."
 
@@ -184,7 +183,7 @@ def test_escape_empties_the_search_then_leads_back(qtbot: QtBot, page: ServerPag
 def test_a_new_list_keeps_what_is_chosen(page: ServerPage) -> None:
     page.list.setCurrentIndex(page.offers.index(1))
     more = Tool("about", None, None, {}, "forbidden", {})
-    page.show_server(dataclasses.replace(SERVER, tools=(more, *SERVER.tools)))
+    page.show_server(SERVER._replace(tools=(more, *SERVER.tools)))
     assert names(page) == ["about", "export", "crawl"]
     assert page.list.currentIndex().row() == 2
 
@@ -192,7 +191,7 @@ def test_a_new_list_keeps_what_is_chosen(page: ServerPage) -> None:
 def test_a_server_that_is_gone_cannot_be_called_but_connected(
     qtbot: QtBot, page: ServerPage, called: Called
 ) -> None:
-    page.show_server(dataclasses.replace(SERVER, state=ServerState.CLOSED))
+    page.show_server(SERVER._replace(state=ServerState.CLOSED))
     press_button(page, 0)
     assert called == []
     assert not page.details.call.isEnabled()
@@ -206,7 +205,7 @@ def test_a_server_without_tools_begins_with_what_it_has(
 ) -> None:
     page = ServerPage(appearance)
     qtbot.addWidget(page)
-    page.show_server(dataclasses.replace(SERVER, tools=()))
+    page.show_server(SERVER._replace(tools=()))
     assert page.kinds.currentIndex() == 1
     offer = page.offers.offer(0)
     assert offer is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -85,7 +84,7 @@ async def test_a_connection_tells_what_came_of_it() -> None:
     server.end(exit_code=3)
     await connection.run()
     definition = StdioDefinition(name="s", command=sys.executable)
-    failed = dataclasses.replace(snapshot(definition), state=ServerState.FAILED)
+    failed = snapshot(definition)._replace(state=ServerState.FAILED)
     report = report_of(failed, connection)
     assert (report.pid, report.exit_code, report.ending) == (4711, 3, "The server exited")
     assert report.stderr_tail == ("last words",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ def test_how_a_session_ended(end: TapEnd, words: str) -> None:
 
 def test_a_server_in_short() -> None:
     assert about(LIVE) == "Live · 2025-11-25 · stdio"
-    starting = dataclasses.replace(SERVER, state=ServerState.CONNECTING, revision=None)
+    starting = SERVER._replace(state=ServerState.CONNECTING, revision=None)
     assert about(LIVE._replace(server=starting)) == "Live, starting · stdio"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import difflib
 import functools
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -312,6 +311,8 @@ def _unknown(server: ServerSnapshot, name: str) -> CommandFailed:
 
     A typing error is likely, but some servers run tools that they do not list.
     """
+    import difflib  # seldom needed
+
     names = [tool.name for tool in server.tools]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if near:

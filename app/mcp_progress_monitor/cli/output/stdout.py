@@ -9,7 +9,6 @@ import io
 import os
 import select
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -180,6 +179,8 @@ def _program() -> list[str]:
     started = Path(sys.argv[0])
     if started.name == "__main__.py":
         return [sys.executable, "-m", "mcp_progress_monitor"]
+    import shutil  # seldom needed
+
     found = shutil.which(started.name)
     is_on_path = found is not None and Path(found).resolve() == started.resolve()
     return [started.name if is_on_path else str(absolute(started))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import TYPE_CHECKING, Final
 
@@ -99,8 +98,7 @@ class _ManagedServer:
                 state, error = ServerState.CLOSED, None
         elif state is ServerState.CONNECTED:
             error = error or self.watch_error
-        return dataclasses.replace(
-            found,
+        return found._replace(
             name=self.newest.name,
             definition=self.definition,
             state=state,
@@ -113,7 +111,7 @@ class _ManagedServer:
     def _bare(self, settings: SettingsFile) -> ServerSnapshot:
         if self.session is None:
             found = settings.of(self.fingerprint)
-            return ServerSnapshot(name=self.newest.name, definition=self.newest, settings=found)
+            return ServerSnapshot(name=self.newest.name, definition=self.newest, own_settings=found)
         return self.session.snapshot()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import logging
 import sys
@@ -274,7 +273,7 @@ class Session:
             self._definition,
             state=self._state,
             waiting=self._waiting(),
-            settings=self._context.settings(),
+            own_settings=self._context.settings(),
         )
         return self._with_lists(self._with_agreement(self._with_connection(bare)))
 
@@ -542,9 +541,8 @@ class Session:
 
     def _with_connection(self, bare: ServerSnapshot) -> ServerSnapshot:
         if self.current is None:
-            return dataclasses.replace(bare, error=self._error)
-        return dataclasses.replace(
-            bare,
+            return bare._replace(error=self._error)
+        return bare._replace(
             connection=self.current.id,
             pid=self.current.pid,
             stderr_tail=tuple(self.current.stderr_tail),
@@ -573,8 +571,7 @@ class Session:
     def _with_agreement(self, bare: ServerSnapshot) -> ServerSnapshot:
         if self.agreement is None:
             return bare
-        return dataclasses.replace(
-            bare,
+        return bare._replace(
             revision=self.agreement.revision,
             era=self.agreement.era,
             server_info=self.agreement.server_info,
@@ -586,8 +583,7 @@ class Session:
         if self._lists is None:
             return bare
         notifications = self.notifications
-        return dataclasses.replace(
-            bare,
+        return bare._replace(
             subscriptions=() if notifications is None else notifications.subscriptions,
             resource_updates=() if notifications is None else notifications.updates,
             tools=self._lists.tools,

@@ -265,6 +265,7 @@ def _names(folder: Path) -> Iterator[str]:
 
 
 def _close(name: str, names: Iterator[str] | set[str]) -> list[str]:
+
     return difflib.get_close_matches(name, list(names), n=3, cutoff=0.75)
 
 

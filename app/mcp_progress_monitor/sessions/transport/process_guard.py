@@ -7,7 +7,6 @@ import contextlib
 import importlib.util
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -57,6 +56,8 @@ if sys.platform == "win32":
 
     def executable(command: str, environment: Mapping[str, str]) -> str:
         """The program that `command` names; Windows itself does not find `npx.cmd` as `npx`."""
+        import shutil
+
         return shutil.which(command, path=environment.get("PATH")) or command
 
     def terminate(leader: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -60,7 +59,7 @@ def test_a_tool_is_listed_with_all_that_a_caller_needs() -> None:
 
 def test_a_server_without_tools_is_reported() -> None:
     assert tools_listing(server()) == "Database has no tools.\n"
-    unread = dataclasses.replace(server(), error=ErrorDetails("The server refused tools/list: no"))
+    unread = server()._replace(error=ErrorDetails("The server refused tools/list: no"))
     assert tools_listing(unread) == "No tools of Database could be read.\n"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,7 +44,7 @@ def test_rows_follow_servers_that_come_go_and_change(
     model: ServersModel, source: FakeServers
 ) -> None:
     remembered = QPersistentModelIndex(model.index(2))
-    changed = dataclasses.replace(source.held[2], state=ServerState.FAILED)
+    changed = source.held[2]._replace(state=ServerState.FAILED)
     source.held = [source.held[0], changed, server("d")]
     model.apply(frozenset({"b", "c", "d"}))
     assert names(model) == ["a", "c", "d"]
@@ -74,7 +73,7 @@ def test_a_server_that_was_not_named_keeps_its_picture(
     model: ServersModel, source: FakeServers
 ) -> None:
     before = model.index(0).data(SERVER)
-    source.held[0] = dataclasses.replace(before, state=ServerState.FAILED)
+    source.held[0] = before._replace(state=ServerState.FAILED)
     model.apply(frozenset({"b"}))
     assert model.index(0).data(SERVER) is before
 
