@@ -343,6 +343,7 @@ class FindingsWatch(QObject):
         self._throttle = Throttle()
         self._working = QTimer(self)
         self._working.timeout.connect(self._work)
+        self._worked = Load(-math.inf, 0.0, 0.0, 0.0)
         self._passing = QTimer(self, singleShot=True)
         self._passing.timeout.connect(self._pass_time)
         self._pause_ms = INTERVAL_MS
@@ -479,7 +480,12 @@ class FindingsWatch(QObject):
 
     @Slot()
     def _work(self) -> None:
-        check = self._check
+        """Check for a moment: in a flood not each interval by the clock, but as the thread ran."""
+        check, now = self._check, Load.until_now()
+        load = now.since(self._worked)
+        if load.is_saturated and load.ran < self._working.interval():
+            return
+        self._worked = now
         if self._loading:  # all of it at once would take 60 ms
             self._loading.pop(0)()
             return
