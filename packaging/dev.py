@@ -10,6 +10,7 @@ Standard library only. It makes a virtual environment in .venv the first time.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -59,11 +60,13 @@ from screen import (  # noqa: E402
 from system import SetupError, install_command, say  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 # All tests together: the checks before them and this stay well below a quarter of an hour.
 _SESSION_TIMEOUT_S = 780
 _REAL_PROCESSES = "tests/integration"
+_WAITING = ("tests/strangers", "tests/unit/sessions/connection", "tests/unit/sessions/transport")
+"""Those of the others that wait for processes and files as well, without sharing what forks."""
 _WINDOWS = "tests/gui"
 _SOURCE = "tests/architecture"
 """Its tests parse the whole source, once for all of them."""
@@ -78,6 +81,9 @@ slow enough to run into the limits of its tests."""
 _TERSE = ("--assert=plain", "--showlocals")
 """Rewriting every assertion takes longer than many of the tests: only those that failed are run
 again with it, and till then the values of variables tell why."""
+_MEMORY = Path("/dev/shm")  # noqa: S108  # what is made there is a folder of our own
+"""Files that Linux keeps in memory: tests make tens of thousands, and wait for no disk."""
+_ROOM = 4 * 2**30
 _LOOK_S = 0.1
 _COVERED = ("tests/unit", "tests/gui")
 """Tests of the process that they run in: others would have to be measured in their children."""
@@ -129,17 +135,37 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     # Where a shell started this in the background, it would go on after an interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tests.append("--durations=5")  # what made it slow, should it be
-    with tempfile.TemporaryDirectory() as folder:
+    with _folder_of_tests() as (folder, environ):
         commands = {_LINT: [str(ROOT / "packaging" / "dev.py"), "lint"]}
         for name, paths in _test_parts().items():
-            commands[name] = [*tests, *_TERSE, "-o", f"cache_dir={Path(folder, name)}", *paths]
-        failed = _side_by_side(environment, commands)
+            commands[name] = [*tests, *_TERSE, "-o", f"cache_dir={folder / name}", *paths]
+        failed = _side_by_side(environment, commands, environ)
         return _verdict(
-            [part.name for part in failed if not _passes_alone(part, Path(folder, part.name))]
+            [part.name for part in failed if not _passes_alone(part, folder / part.name, environ)]
         )
 
 
-def _passes_alone(part: Beside, cache: Path) -> bool:
+@contextlib.contextmanager
+def _folder_of_tests() -> Iterator[tuple[Path, dict[str, str]]]:
+    """A folder for what the tests leave, and their environment, in which all they make is there.
+
+    In memory, where that has room and lets programs run; else only what pytest remembers.
+    """
+    is_memory = _has_room(_MEMORY)
+    with tempfile.TemporaryDirectory(dir=_MEMORY if is_memory else None) as name:
+        folder = Path(name)
+        folder.chmod(0o711)  # for tests that go on as another user
+        yield folder, {**_environ(), "TMPDIR": name} if is_memory else _environ()
+
+
+def _has_room(folder: Path) -> bool:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    found = os.statvfs(folder)
+    return not found.f_flag & os.ST_NOEXEC and found.f_bavail * found.f_frsize > _ROOM
+
+
+def _passes_alone(part: Beside, cache: Path, environ: Mapping[str, str]) -> bool:
     """Run the few tests that failed in this part once more, alone on the machine.
 
     A test that passes then depends on the load, or on the tests before it, which is a fault of its
@@ -155,7 +181,7 @@ def _passes_alone(part: Beside, cache: Path) -> bool:
         "--last-failed",
         "--last-failed-no-failures=none",
     ]
-    alone = Beside(f"{part.name}, again", again, ROOT, _environ())
+    alone = Beside(f"{part.name}, again", again, ROOT, environ)
     if not alone.succeeds():
         return False
     say("\n".join(["UNSTEADY: failed beside other tests, passed alone:", *names]))
@@ -184,12 +210,14 @@ def _test_parts() -> dict[str, list[str]]:
 
     Those that wait the most come first; what only computes fills what they leave.
     """
+    waiting = [each for folder in _WAITING for each in _test_files(folder)]
     not_shared = (f"{_REAL_PROCESSES}/", f"{_WINDOWS}/", f"{_SOURCE}/")
     rest = [each for each in _test_files("tests") if not each.startswith(not_shared)]
     return {
         **_shares(_REAL_PROCESSES, _test_files(_REAL_PROCESSES)),
+        f"pytest {', '.join(_WAITING)}": waiting,
         **_shares(_WINDOWS, _test_files(_WINDOWS)),
-        **_shares(_OTHERS, [_SOURCE, *rest]),
+        **_shares(_OTHERS, [_SOURCE, *(each for each in rest if each not in waiting)]),
     }
 
 
@@ -206,7 +234,9 @@ def _shares(name: str, files: Sequence[str]) -> dict[str, list[str]]:
     }
 
 
-def _side_by_side(environment: Environment, commands: Mapping[str, Sequence[str]]) -> list[Beside]:
+def _side_by_side(
+    environment: Environment, commands: Mapping[str, Sequence[str]], environ: Mapping[str, str]
+) -> list[Beside]:
     """Run as many at a time as keep the processors busy, in this order; return what failed."""
     waiting = list(commands.items())
     running: list[Beside] = []
@@ -219,7 +249,7 @@ def _side_by_side(environment: Environment, commands: Mapping[str, Sequence[str]
                     continue
                 waiting.remove((name, command))
                 python = [str(environment.python), *command]
-                running.append(Beside(name, python, ROOT, _environ()))
+                running.append(Beside(name, python, ROOT, environ))
                 if _fills(name):
                     running[-1].give_way()
             for part in [each for each in running if each.has_ended()]:

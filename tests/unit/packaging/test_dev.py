@@ -275,10 +275,12 @@ def test_parts_of_the_tests_run_side_by_side_and_each_can_fail(
 
     names = ["pytest tests/integration", "pytest tests/gui", "pytest all other tests"]
     shares = [f"{name} ({share} of 4)" for name in names for share in (1, 2, 3, 4)]
-    assert sorted(part.name for part in parts) == ["lint", *sorted(shares)]
+    (waiting,) = {part.name for part in parts} - {"lint", *shares}
+    assert waiting.startswith("pytest tests/strangers, ")
     assert parts[0].command[-1] == "lint"
     assert [part.name for part in parts if part.gives_way] == ["lint", *shares[-4:]]
-    assert [part.name for part in parts if not part.gives_way] == shares[:-4]
+    first = [part.name for part in parts if not part.gives_way]
+    assert first == [*shares[:4], waiting, *shares[4:-4]]
     assert Beside.most_at_a_time == 3
     assert capsys.readouterr().err == "Failed: pytest tests/integration (2 of 4)\n"
 
@@ -334,6 +336,21 @@ def test_tests_may_keep_compiled_modules_whatever_the_machine_says(
 
     forbidding = "PYTHONDONTWRITEBYTECODE"
     assert all("PATH" in part.environ and forbidding not in part.environ for part in parts)
+
+
+@pytest.mark.parametrize("room", [0, 2**50], ids=["none", "much"])
+def test_what_tests_make_is_in_memory_where_that_has_room(
+    room: int, monkeypatch: pytest.MonkeyPatch, parts: list[Beside], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(dev, "_MEMORY", tmp_path)
+    monkeypatch.setattr(dev, "_ROOM", 2**40 - room)
+    monkeypatch.delenv("TMPDIR", raising=False)
+
+    dev.main(["test"])
+
+    folders = {Path(part.environ["TMPDIR"]).parent for part in parts if "TMPDIR" in part.environ}
+    assert folders == ({tmp_path} if room else set())
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_interrupt_lets_every_part_that_runs_say_what_it_was_at(
