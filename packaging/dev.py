@@ -74,10 +74,11 @@ _SHARES = 4
 _LINT = "lint"
 _OTHERS = "all other tests"
 _PROCESSORS = os.cpu_count() or 1
-_AT_A_TIME = {False: 2 + _PROCESSORS, True: _PROCESSORS}
+_AT_A_TIME = {False: 2 + _PROCESSORS, True: 1 + _PROCESSORS}
 """How many parts that wait for processes and clocks for half of their time, and beside them how
-many that only compute and take what those leave of the processors. With all at once each would be
-slow enough to run into the limits of its tests."""
+many that only compute and take what those leave of the processors: one more than there are, else
+the last is alone at the end. With all at once each would be slow enough to run into the limits of
+its tests."""
 _TERSE = ("--assert=plain", "--showlocals")
 """Rewriting every assertion takes longer than many of the tests: only those that failed are run
 again with it, and till then the values of variables tell why."""

@@ -43,7 +43,7 @@ if os.name == "posix":
 # Before anything loads Qt, and inherited by the programs that tests start.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-for _name, _examples in {"brief": 25, "thorough": 500}.items():
+for _name, _examples in {"brief": 15, "thorough": 500}.items():
     hypothesis.settings.register_profile(
         _name,
         max_examples=_examples,

@@ -91,7 +91,7 @@ def _painted(column: int, shown: JobSnapshot) -> QImage:
     return image
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(before=_BASES, changes=_CHANGES)
 def test_a_cell_that_looks_the_same_is_painted_the_same(
     before: JobSnapshot, changes: dict[str, Any]

@@ -561,7 +561,6 @@ def there_and_back(content: bytes, client: McpClient, program: TapProgram) -> No
 _PROGRAMS = st.sampled_from([HERE, GONE, WINDOWS])
 
 
-@settings(max_examples=25)
 @given(json_files(), _PROGRAMS)
 @example(b'{"mcpServers":{"":{"command":"x","args":[ ]}}}', HERE)
 @example(b'{"mcpServers":{"":{"args":[],"command":"x"}}}', HERE)
@@ -569,7 +568,6 @@ def test_json_is_the_same_to_the_byte_after_removal(content: bytes, program: Tap
     there_and_back(content, CURSOR, program)
 
 
-@settings(max_examples=25)
 @given(toml_files(), _PROGRAMS)
 def test_toml_is_the_same_to_the_byte_after_removal(content: bytes, program: TapProgram) -> None:
     there_and_back(content, CODEX, program)

@@ -127,7 +127,7 @@ class Session:
         }
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(
     st.lists(_lines, min_size=1, max_size=3),
     st.sampled_from(["2025-03-26", "2025-11-25", "2024-11-05"]),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SETTINGS = hypothesis.settings(
-    max_examples=40, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+    max_examples=15, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 SNOOPED = '{"session_id":"s","direction":"c2s","ts":"2026-01-01T00:00:00Z","raw":{"jsonrpc":"2.0"}}'
 RECORDED = '{"ts":1750000001,"dir":"client->server","msg":{"jsonrpc":"2.0","method":"x"}}'

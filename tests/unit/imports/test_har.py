@@ -207,7 +207,7 @@ _ODD: st.SearchStrategy[Any] = (
     )
 )
 @hypothesis.settings(
-    max_examples=25, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+    max_examples=15, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 def test_no_entry_is_too_odd(changes: dict[str, Any], tmp_path: Path) -> None:
     found = imported(tmp_path / "a.har", entry(), entry(**changes))
@@ -216,7 +216,7 @@ def test_no_entry_is_too_odd(changes: dict[str, Any], tmp_path: Path) -> None:
 
 @hypothesis.given(data=st.binary(max_size=300).filter(lambda data: b"]" not in data))
 @hypothesis.settings(
-    max_examples=50, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+    max_examples=15, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 def test_a_damaged_file_gives_a_clear_error(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.har"

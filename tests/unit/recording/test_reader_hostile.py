@@ -118,7 +118,7 @@ def _play(path: Path) -> None:
 
 
 def test_whatever_a_file_holds_is_read_as_far_as_it_is_sound(tmp_path: Path) -> None:
-    _reads(tmp_path, examples=40)
+    _reads(tmp_path, examples=20)
 
 
 @pytest.mark.campaign
