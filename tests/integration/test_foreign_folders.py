@@ -36,8 +36,9 @@ def foreign(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("search_path", ["", "."])
-@pytest.mark.parametrize("words", [("tools", "--demo"), ("call", "--demo", "burst")])
+@pytest.mark.parametrize(
+    ("words", "search_path"), [(("tools", "--demo"), ""), (("call", "--demo", "burst"), ".")]
+)
 def test_the_demo_runs_in_a_folder_with_an_app_package(
     foreign: Path, words: tuple[str, ...], search_path: str
 ) -> None:
