@@ -217,6 +217,15 @@ def date_and_clock(when: float) -> str:
     return moment.isoformat(sep=" ", timespec="milliseconds")[:23]
 
 
+def iso(when: float, precision: str = "microseconds") -> str | None:
+    """A wall time in ISO 8601 and UTC; None outside the calendar."""
+    try:
+        moment = datetime.datetime.fromtimestamp(when, datetime.UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+    return moment.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
 def _local(when: float) -> datetime.datetime | None:
     """The local time of seconds since the epoch; None beyond the calendar's range."""
     try:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.frames import event_fields, frames_at, of_kind
-from mcp_progress_monitor.exports.jsonl import iso
 from mcp_progress_monitor.exports.options import no_share
 from mcp_progress_monitor.exports.redaction import NOTE, REMOVED, Redaction
-from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.formatting import iso, number
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, server_name
 from mcp_progress_monitor.protocol.http_events import BodyRebuilder

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec import UNSET
 
 from mcp_progress_monitor.exports.frames import JobNumbers, rows_of_kind
-from mcp_progress_monitor.exports.jsonl import iso
+from mcp_progress_monitor.formatting import iso
 from mcp_progress_monitor.protocol.frames import Frame, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import decode
 from mcp_progress_monitor.protocol.messages import PROGRESS_TOKEN

@@ -11,7 +11,7 @@ import anyio
 from mcp_progress_monitor.cli.calls.call import code_of, first_failure
 from mcp_progress_monitor.cli.calls.configured import saved_servers
 from mcp_progress_monitor.cli.calls.saved_jobs import listing, read_saved
-from mcp_progress_monitor.cli.calls.target import server_if_named
+from mcp_progress_monitor.cli.calls.target import require_approval, server_if_named
 from mcp_progress_monitor.cli.calls.visit import (
     OrderedCommand,
     early_failures,
@@ -25,7 +25,6 @@ from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.orders import ResumeOrder, automatic
 from mcp_progress_monitor.cli.output.stdout import show_warnings
-from mcp_progress_monitor.cli.servers.approval import require_approval
 from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -133,7 +132,7 @@ def _task_entry(task: SavedTask, now: float) -> dict[str, Any]:
         TASK_ID: task.task,
         "status": standing.status,
         "statusMessage": standing.message,
-        "expires": None if expires_when is None else _iso(expires_when),
+        "expires": None if expires_when is None else formatting.iso(expires_when, "milliseconds"),
         "progress": standing.progress.progress,
         "total": standing.progress.total,
         "elsewhere": task.is_elsewhere,
@@ -153,8 +152,8 @@ def _origin_members(origin: Origin) -> dict[str, Any]:
 
 def _times(created_when: float, updated_when: float, now: float) -> dict[str, Any]:
     return {
-        "created": _iso(created_when),
-        "updated": _iso(updated_when),
+        "created": formatting.iso(created_when, "milliseconds"),
+        "updated": formatting.iso(updated_when, "milliseconds"),
         "age_s": round(max(now - updated_when, 0.0), 3),
     }
 
@@ -218,12 +217,3 @@ def _details(origin: Origin, *texts: str | None) -> list[str]:
     return [
         f"    {formatting.one_line(text)}" for text in (requests.summary(origin), *texts) if text
     ]
-
-
-def _iso(when: float) -> str | None:
-    """Seconds since the epoch as a date; None where the calendar ends."""
-    try:
-        moment = datetime.datetime.fromtimestamp(when, datetime.UTC)
-    except (OverflowError, OSError, ValueError):
-        return None
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -29,9 +29,9 @@ from mcp_progress_monitor.catalogue.variables import WORKSPACE, Input, Variables
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.calls.configured import saved_servers
+from mcp_progress_monitor.cli.calls.target import address, trust_command
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings
-from mcp_progress_monitor.cli.servers.approval import address, trust_command
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.path_checks import absolute, expanded, here, home

@@ -17,18 +17,19 @@ from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.calls.configured import config_server, placed, saved_servers
-from mcp_progress_monitor.cli.calls.target import check_target, named_servers
-from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.results import as_json
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings
-from mcp_progress_monitor.cli.servers.approval import (
+from mcp_progress_monitor.cli.calls.target import (
     address,
     approve,
     ask_approval,
+    check_target,
     document,
     earlier_of,
+    named_servers,
     trust_of,
 )
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.path_checks import expanded, is_there

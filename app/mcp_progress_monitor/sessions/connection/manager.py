@@ -9,7 +9,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import NoKeyring
-from mcp_progress_monitor.sessions.connection.era_memory import FILE_NAME, EraMemory
+from mcp_progress_monitor.sessions.connection.negotiation import FILE_NAME, EraMemory
 from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
 from mcp_progress_monitor.sessions.transport import base
 from mcp_progress_monitor.sessions.transport.base import SignIns, TransportResources
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.peer import TokenSource
     from mcp_progress_monitor.secrets.references import Keyring
     from mcp_progress_monitor.sessions.connection.connection import Connection, Room, Sink, Upkeep
-    from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra
+    from mcp_progress_monitor.sessions.connection.negotiation import ProvenEra
     from mcp_progress_monitor.sessions.connection.session import Session
     from mcp_progress_monitor.sessions.questions.broker import RequestBroker
     from mcp_progress_monitor.sessions.settings_file import SettingsFile

@@ -21,11 +21,12 @@ from mcp_progress_monitor.sessions.connection.connection import (
     start_error,
     unread_error,
 )
-from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra, digest_of
 from mcp_progress_monitor.sessions.connection.lists import ServerLists
 from mcp_progress_monitor.sessions.connection.negotiation import (
     Negotiation,
+    ProvenEra,
     ReopenError,
+    digest_of,
     opening_of,
 )
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd

@@ -13,10 +13,14 @@ from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
-from mcp_progress_monitor.cli.calls.target import named_servers, one_server, url_definition
-from mcp_progress_monitor.cli.common import CommonOptions
+from mcp_progress_monitor.cli.calls.target import (
+    named_servers,
+    one_server,
+    trust_command,
+    url_definition,
+)
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.cli.servers.approval import trust_command
+from mcp_progress_monitor.cli.options import CommonOptions
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.protocol.eras import Agreement, Era
-from mcp_progress_monitor.sessions.connection import era_memory
-from mcp_progress_monitor.sessions.connection.era_memory import (
+from mcp_progress_monitor.sessions.connection.negotiation import (
     FILE_NAME,
     KEPT_S,
     EraMemory,
@@ -146,7 +145,7 @@ def test_a_file_that_cannot_be_written_costs_a_question(tmp_path: Path) -> None:
 
 
 def test_so_many_are_kept_and_the_oldest_go(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(era_memory, "_MOST_KEPT", 50)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.negotiation._MOST_KEPT", 50)
     memory = EraMemory(path, Clock())
     for number in range(60):
         memory.learn(ONE.model_copy(update={"args": (str(number),)}), ASKED)
