@@ -11,6 +11,9 @@ from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.lazy_panes import LazyPane
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.server_log.model import ServerLogModel
+from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
+from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
 from tests.gui.programs import until, until_quit
 
 if TYPE_CHECKING:
@@ -82,3 +85,21 @@ async def test_a_pane_that_was_in_front_is_made_as_soon_as_it_is_seen(
     async with running(qapp, data_dir) as program:
         assert program.window.late.stderr.is_made
         assert program.window.stderr_pane.isVisible()
+
+
+async def test_a_pane_behind_another_catches_up_when_it_is_in_front(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        pane = window.late.server_log.pane()
+        window.docks["traffic"].raise_()
+        await until(lambda: not window.late.server_log.is_seen)
+        params = {"level": "info", "data": "said"}
+        said = NotificationReceived(1, "db#1", 0.0, 1.7e9, Side.SERVER, LOG_MESSAGE, params, ())
+        model = pane.shown.sourceModel()
+        assert isinstance(model, ServerLogModel)
+        model.add([said])
+        assert pane.state.text() == "No log messages yet."
+        window.docks["server_log"].raise_()
+        await until(lambda: pane.state.text() == "1 message")

@@ -160,6 +160,8 @@ class LazyPanes(QObject):
 
         pane = FindingsPane(self._models.findings, self._appearance, self._window)
         pane.restore(self._preferences.json_of("findings/look"))
+        pane.set_watched(self.findings.is_seen)
+        self.findings.dock.visibilityChanged.connect(pane.set_watched)
         return pane
 
     def _make_stderr_pane(self) -> StderrPane:
@@ -172,7 +174,10 @@ class LazyPanes(QObject):
     def _make_server_log_pane(self) -> ServerLogPane:
         from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
 
-        return ServerLogPane(self._models.server_log, self._appearance, self._window)
+        pane = ServerLogPane(self._models.server_log, self._appearance, self._window)
+        pane.set_watched(self.server_log.is_seen)
+        self.server_log.dock.visibilityChanged.connect(pane.set_watched)
+        return pane
 
     def _make_question_panel(self) -> QuestionPanel:
         from mcp_progress_monitor.gui.questions.panel import QuestionPanel

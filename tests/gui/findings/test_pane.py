@@ -80,17 +80,16 @@ def test_the_gravest_is_chosen_and_explained(busy: FindingsPane) -> None:
         assert part in words
 
 
-def test_a_hidden_pane_explains_what_is_seen_again_once_it_is_shown(
-    busy: FindingsPane, qtbot: QtBot
+def test_a_pane_behind_another_explains_what_is_seen_again_once_in_front(
+    busy: FindingsPane,
 ) -> None:
     first = busy.model.result(1)
     before = busy.details.toPlainText()
-    busy.hide()
+    busy.set_watched(False)
     first.add(Evidence(first.finding, 9, None, Side.SERVER))
     busy.model.watch.changed.emit([first])
     assert busy.details.toPlainText() == before
-    with qtbot.waitExposed(busy):
-        busy.show()
+    busy.set_watched(True)
     assert busy.details.toPlainText() != before
 
 

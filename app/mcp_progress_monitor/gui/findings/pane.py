@@ -116,6 +116,7 @@ class FindingsPane(QWidget):
         self.ignored_menu = QMenu(self)
         self._menu = QMenu(self)
         self._actions: dict[str, QAction] = {}
+        self._is_watched = True
         self._second = QTimer(self, interval=_RULES_MS)
         self._second.timeout.connect(self._refresh_rules)
         self._typing = QTimer(self, singleShot=True, interval=_TYPED_MS)
@@ -376,9 +377,15 @@ class FindingsPane(QWidget):
         self._show_details()
         self._on_ignored_changed()
 
+    @Slot(bool)
+    def set_watched(self, is_watched: bool) -> None:
+        """Explain nothing anew behind another tab, where Qt keeps panes shown."""
+        self._is_watched = is_watched
+        self._on_seen_again()
+
     @Slot()
     def _on_seen_again(self) -> None:
-        if self.isVisible():
+        if self._is_watched:
             self._show_details()
 
     @Slot()

@@ -24,7 +24,6 @@ from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
-    from PySide6.QtGui import QShowEvent
 
 _TIME, _SERVER, _LEVEL, _LOGGER = range(4)
 _DIGITS: Final = {_TIME: 16, _SERVER: 20, _LEVEL: 12, _LOGGER: 18}
@@ -41,7 +40,7 @@ def level_tone(rank: int) -> Tone:
 
 
 class ServerLogPane(QWidget):
-    """The newest messages of all servers; follows the end. While hidden, it does nothing."""
+    """The newest messages of all servers; follows the end while it is watched."""
 
     frame_followed = Signal(object)  # the number of the frame with a message
 
@@ -50,7 +49,7 @@ class ServerLogPane(QWidget):
     ) -> None:
         super().__init__(parent)
         self._messages = messages
-        self._is_at_end = True
+        self._is_at_end = self._is_watched = True
         self.shown = ServerLogFilter(messages, self)
         self.table = PlainTable(
             self.shown, "Log messages of all servers", self, empty="No server has logged anything"
@@ -74,6 +73,7 @@ class ServerLogPane(QWidget):
         for signal in (self.shown.rowsInserted, self.shown.rowsRemoved, self.shown.modelReset):
             signal.connect(self._on_rows_changed)
         appearance.changed.connect(self.table.viewport().update)
+        self._on_rows_changed()
 
     def _lay_out(self) -> None:
         header = self.table.horizontalHeader()
@@ -95,20 +95,22 @@ class ServerLogPane(QWidget):
         self.table.scrollToBottom()
         self._on_rows_changed()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Show what came meanwhile."""
-        super().showEvent(event)
+    @Slot(bool)
+    def set_watched(self, is_watched: bool) -> None:
+        """Do nothing behind another tab, where Qt keeps panes shown; catch up when in front."""
+        self._on_rows_coming()
+        self._is_watched = is_watched
         self._on_rows_changed()
 
     @Slot()
     def _on_rows_coming(self) -> None:
-        if self.isVisible():
+        if self._is_watched:
             bar = self.table.verticalScrollBar()
             self._is_at_end = bar.value() >= bar.maximum()
 
     @Slot()
     def _on_rows_changed(self) -> None:
-        if not self.isVisible():
+        if not self._is_watched:
             return
         if self._is_at_end:
             scroll_to_end(self.table)
