@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.benchmarks.baselines import flood_command
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.window_runs import add_bench_server, call_of, open_window, snapshots
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
+
+
+_STATES: Final = {
+    "answered": JobState.DONE,
+    "failed": JobState.FAILED,
+    "lost": JobState.LOST,
+    "cancelled": JobState.CANCELLED,
+}
 
 
 class _Count:
@@ -80,7 +89,7 @@ async def calls(count: str, ending: str) -> dict[str, Any]:
     if ending == "answered":
         command = flood_command(number, number)
     how = {"failed": {"together": number}, "lost": {"until_exit": number}}
-    call = call_of("hold", **how.get(ending, {}))
+    call = call_of("flood" if ending == "answered" else "hold", **how.get(ending, {}))
     async with open_window() as program:
         engine = program.engine
         await add_bench_server(engine, command)
@@ -103,5 +112,5 @@ async def calls(count: str, ending: str) -> dict[str, Any]:
                     program.jobs.cancel(engine.jobs.ids())
             beating.cancel_scope.cancel()
         ended = time.perf_counter()
-        over = sum(snapshot.state.is_over for snapshot in snapshots(engine))
+        over = sum(snapshot.state is _STATES[ending] for snapshot in snapshots(engine))
     return {"seconds": ended - began, "lost": number - over, **_felt(beat, began, ended)}

@@ -366,10 +366,14 @@ class Requests:
         """The schema that a call's result must match; None without a result or a schema."""
         if outcome.job is None or outcome.state is not JobState.DONE or not outcome.raw:
             return None
+        # Not by a snapshot of the server, and mostly by none of the job: a thousand calls may end.
+        session = self._manager.session(server_name(connection.id))
+        tools = () if session is None else session.tools
+        if not any("outputSchema" in tool.raw for tool in tools):
+            return None
         job = self._tracker.snapshot(outcome.job, self._now())
         if job is None or job.method != CALL_TOOL:
             return None
-        tools = self._manager.snapshot(server_name(connection.id)).tools
         tool = next((tool for tool in tools if tool.name == job.name), None)
         schema = None if tool is None else tool.raw.get("outputSchema")
         return schema if isinstance(schema, dict) else None

@@ -107,6 +107,7 @@ class Models:
     def detach(self) -> None:
         """Stop following; pending updates are shown first."""
         self.feed.detach()
+        self.jobs.close()
         self.findings.watch.detach()
 
     def _on_watched_shown(self, servers: Sequence[WatchedSnapshot]) -> None:

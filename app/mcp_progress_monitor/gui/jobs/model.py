@@ -155,6 +155,13 @@ class JobsModel(QAbstractTableModel):
         if read:
             self.states_read.emit(read)
 
+    def close(self) -> None:
+        """Read all states now: later there may be no view any more."""
+        while self._moved:
+            self._on_moved_turn()
+        for timer in (self._moved_turn, self._settle, self._sort_turn):
+            timer.stop()
+
     def hide(self, jobs: Collection[JobId]) -> None:
         """Hide the rows of `jobs`, which the source still has: they may be shown again."""
         self.apply(ChangeSet(removed=tuple(jobs)))

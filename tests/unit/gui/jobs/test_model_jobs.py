@@ -467,3 +467,17 @@ def test_the_states_of_many_jobs_that_end_at_once_are_read_a_few_in_each_turn(
     qtbot.waitUntil(lambda: bare.count_by_state() == {JobState.DONE: 179})
     assert sorted(number for part in read[1:] for number in part) == [*range(1, 180)]
     assert max(map(len, read[1:])) <= 50
+
+
+def test_all_states_are_read_when_the_model_is_closed(
+    qtbot: QtBot, bare: JobsModel, source: FakeJobs
+) -> None:
+    numbers = range(1, 181)
+    source.put(*(new_job(number) for number in numbers))
+    bare.apply(ChangeSet(added=tuple(numbers)))
+    source.put(*(job(id=number, state=JobState.DONE) for number in numbers))
+    bare.apply(ChangeSet(moved=frozenset(numbers)))
+    bare.close()
+    assert bare.count_by_state() == {JobState.DONE: 180}
+    with qtbot.assertNotEmitted(bare.groups_changed, wait=20):
+        pass
