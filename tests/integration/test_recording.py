@@ -134,7 +134,8 @@ def _is_killed(data_dir: Path, rounds: int) -> None:
             time.sleep(chance.uniform(0, 0.3))
         finally:
             running.kill()
-        lines = running.communicate()[0].splitlines(keepends=True)
+        # The first may be the end of a line whose beginning was read ahead, with the one above.
+        lines = running.communicate()[0].splitlines(keepends=True)[1:]
         events = [json.loads(line) for line in lines if line.endswith("\n")]
         told = [event["progress"] for event in events if event["event"] == "progress"]
         (path,) = recordings(folder)
