@@ -19,8 +19,8 @@ from mcp_progress_monitor.cli.calls.target import (
     trust_command,
     url_definition,
 )
+from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.cli.options import CommonOptions
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 
