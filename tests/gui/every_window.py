@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
-from mcp_progress_monitor.catalogue.catalogue import Catalogue
+from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.clients import CURSOR, FORMS, VS_CODE, FoundFile
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-from mcp_progress_monitor.catalogue.import_preview import preview
-from mcp_progress_monitor.catalogue.reading import read_file
+from mcp_progress_monitor.catalogue.reading import preview, read_file
 from mcp_progress_monitor.catalogue.tap_install import ClientServer
 from mcp_progress_monitor.catalogue.taps import EntryTap, Launch
 from mcp_progress_monitor.engine.engine import Engine

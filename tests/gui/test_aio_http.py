@@ -11,7 +11,7 @@ import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.sessions.transport.http import posts, streams
+from mcp_progress_monitor.sessions.transport.http import streams, transport
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -51,7 +51,7 @@ async def test_calls_are_made_and_cancelled_on_the_loop_of_the_window(era: Any) 
 async def test_what_is_too_large_is_broken_off_on_the_loop_of_the_window(
     era: Any, answer: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for module in (posts, streams):
+    for module in (transport, streams):
         monkeypatch.setattr(module, "MOST_BYTES", 1_000_000)
     complaints: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", complaints.append)

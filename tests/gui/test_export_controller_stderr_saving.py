@@ -10,8 +10,8 @@ import pytest
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from mcp_progress_monitor.exports import output_file
-from mcp_progress_monitor.exports.output_file import OutputFile
+from mcp_progress_monitor.exports import options
+from mcp_progress_monitor.exports.options import OutputFile
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.console.pane import StderrPane
 from mcp_progress_monitor.gui.export_controller import StderrSaver
@@ -85,7 +85,7 @@ async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_p
             threads.append(threading.current_thread())
             super().begin()
 
-    monkeypatch.setattr(output_file, "OutputFile", Watched)
+    monkeypatch.setattr(options, "OutputFile", Watched)
     told, path = Told(), tmp_path / "out.txt"
     async with told.tasks() as tasks:
         saving = StderrSaver(cast("MainWindow", window), tasks)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.common.row_painting import wrapped
 from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter, JobGroup

@@ -12,10 +12,8 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo.call import Call, Connection
 from mcp_progress_monitor.demo.eras import Dialect, Negotiation
-from mcp_progress_monitor.demo.questions import Replay
-from mcp_progress_monitor.demo.server import Content, Server
-from mcp_progress_monitor.demo.subscriptions import Subscriptions
-from mcp_progress_monitor.demo.task_service import TaskService, terms
+from mcp_progress_monitor.demo.questions import Replay, Subscriptions
+from mcp_progress_monitor.demo.server import Content, Server, TaskService, terms
 from mcp_progress_monitor.demo.tasks import Task, Terms
 from mcp_progress_monitor.demo.tool import Tool, record
 from mcp_progress_monitor.demo.wire import (

@@ -6,6 +6,11 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.catalogue.catalogue import (
+    CatalogueEntry,
+    transport_of,
+    written_definition,
+)
 from mcp_progress_monitor.catalogue.clients import (
     CLAUDE_CODE,
     CLAUDE_DESKTOP,
@@ -18,7 +23,6 @@ from mcp_progress_monitor.catalogue.clients import (
     WINDSURF,
     ZED,
 )
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry, transport_of, written_definition
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import REFERENCE
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition

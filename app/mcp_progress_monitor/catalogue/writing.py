@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.catalogue.catalogue import EXAMPLE, CatalogueEntry, written_entry
 from mcp_progress_monitor.catalogue.client_formats import CAN_DISABLE, written_for
 from mcp_progress_monitor.catalogue.clients import (
     CLAUDE_DESKTOP,
@@ -25,7 +26,6 @@ from mcp_progress_monitor.catalogue.documents import (
     read_toml,
     write_private,
 )
-from mcp_progress_monitor.catalogue.entry import EXAMPLE, CatalogueEntry, written_entry
 from mcp_progress_monitor.catalogue.secrets import (
     bare_url,
     environment_names,

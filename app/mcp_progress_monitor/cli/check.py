@@ -5,11 +5,8 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import os
-import sys
 from array import array
 from typing import TYPE_CHECKING, Final
-
-import click
 
 from mcp_progress_monitor import __version__, formatting
 from mcp_progress_monitor.checking.connection import Evidence
@@ -30,11 +27,11 @@ from mcp_progress_monitor.checking.sarif import as_sarif
 from mcp_progress_monitor.checking.schemas import BUDGET_S
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
+from mcp_progress_monitor.cli.options import check_filter
+from mcp_progress_monitor.cli.output.stdout import show_warnings, write_out
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.exports.frames import chosen
-from mcp_progress_monitor.exports.output_file import OutputFile
-from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import ADVICE, Needs
 from mcp_progress_monitor.findings.finding import Finding, Level
@@ -85,21 +82,13 @@ def check_recordings(common: CommonOptions, order: CheckOrder) -> int:
     """
     log_to_stderr(common.log_level or "warning")
     for option, text in (("--filter", order.where), *(("--expect", text) for text in order.expect)):
-        _check_filter(option, text)
+        check_filter(option, text)
     baseline = Baseline() if order.baseline is None else _read_baseline(order.baseline)
     files = [_check_file(path, order, baseline) for path in order.files]
     report = Report(APPLICATION, __version__, tuple(files), order.fails_from)
-    _write(_WRITERS[order.form](report), order.output)
+    text = _WRITERS[order.form](report)
+    write_out([text.encode(errors="replace")], order.output)
     return ExitCode.FINDINGS if report.is_failed else ExitCode.DONE
-
-
-def _check_filter(option: str, text: str) -> None:
-    from mcp_progress_monitor.filtering.language import parse
-
-    try:
-        parse(text)
-    except FilterError as error:
-        raise click.UsageError(f"{option}: {error}") from error
 
 
 def _read_baseline(path: Path) -> Baseline:
@@ -343,17 +332,6 @@ def _place(result: ReportedResult) -> str:
     frames = f"frame {first}" if first == last else f"frames {first} to {last}"
     times = "" if result.times == 1 else f"{formatting.count(result.times, 'time')}, "
     return f"By the {result.by} in {result.place}{job}: {times}{frames}{known}"
-
-
-def _write(text: str, path: Path | None) -> None:
-    data = text.encode(errors="replace")
-    if path is None:
-        output = StandardOutput(sys.stdout)
-        output.write(data)
-        output.check()
-        return
-    with failing(ExitCode.UNWRITABLE), OutputFile(path) as file:
-        file.write(data)
 
 
 _WRITERS: Final[dict[str, Callable[[Report], str]]] = {

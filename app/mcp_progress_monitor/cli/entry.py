@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcp_progress_monitor import __version__
-from mcp_progress_monitor.cli.calls.commands import prompt, prompts, read, request, resources, tasks
+from mcp_progress_monitor.cli.commands import (
+    prompt,
+    prompts,
+    read,
+    request,
+    resources,
+    servers,
+    tap,
+    tasks,
+)
 from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.exits import ExitCode, exit_code_of
 from mcp_progress_monitor.cli.options import (
@@ -33,8 +42,6 @@ from mcp_progress_monitor.cli.options import (
     saved_ids,
     server_log,
 )
-from mcp_progress_monitor.cli.servers.commands import servers
-from mcp_progress_monitor.cli.tap import tap
 from mcp_progress_monitor.snapshots.limits import TOOL_IDLE_S
 
 if TYPE_CHECKING:
@@ -307,7 +314,6 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
     from mcp_progress_monitor.cli.orders import CallOrder
 
     order = CallOrder(**chosen)
-    order.check()
     from mcp_progress_monitor.cli.calls.call import call_tool
 
     return call_tool(invocation, order)
@@ -346,7 +352,6 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     from mcp_progress_monitor.cli.orders import ResumeOrder
 
     order = ResumeOrder(**chosen)
-    order.check()
     if order.is_list:
         from mcp_progress_monitor.cli.calls.saved_jobs import list_saved
 
@@ -390,7 +395,6 @@ def open_(invocation: Invocation, /, **chosen: Any) -> int:
     from mcp_progress_monitor.cli.orders import OpenOrder
 
     order = OpenOrder(**chosen)
-    order.check()
     from mcp_progress_monitor.cli.open import open_recording
 
     return open_recording(invocation.common, order)
@@ -445,7 +449,6 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     from mcp_progress_monitor.cli.export import ExportOrder, export_recording
 
     order = ExportOrder(**chosen)
-    order.check()
     return export_recording(invocation.common, order)
 
 

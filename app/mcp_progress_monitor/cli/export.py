@@ -14,11 +14,10 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings, write_out
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
-from mcp_progress_monitor.exports.output_file import OutputFile
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.formatting import one_line
@@ -49,7 +48,7 @@ class ExportOrder:
     with_secrets: bool = False
     output: Path | None = None
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         if self.to == ExportFormat.HTML.value and self.job is not None and self.where:
             raise click.UsageError(
                 "--filter and --job cannot be used together for a report: both choose its jobs."
@@ -105,7 +104,7 @@ def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
     except UserError as error:
         details = error.details._replace(where=str(order.file))
         raise CommandFailed(ExitCode.USAGE, details) from error
-    _write(made, order.output)
+    write_out(made, order.output)
     _report_secrets(redaction, errors)
     return ExitCode.DONE
 
@@ -139,22 +138,6 @@ def _check_job(playback: Playback, order: ExportOrder) -> None:
     hint = f"It has jobs {jobs[0]} to {jobs[-1]}." if jobs else "It has no jobs."
     error = ErrorDetails(f"The recording has no job {order.job}", str(order.file), hint)
     raise CommandFailed(ExitCode.USAGE, error)
-
-
-def _write(made: Iterator[bytes], path: Path | None) -> None:
-    """Write to a file, atomically, or to standard output, piece by piece."""
-    if path is None:
-        output = StandardOutput(sys.stdout)
-        for piece in made:
-            if piece:
-                output.write(piece)
-            if output.is_gone:
-                break
-        output.check()
-        return
-    with failing(ExitCode.UNWRITABLE), OutputFile(path) as file:
-        for piece in made:
-            file.write(piece)
 
 
 def _show_warnings(playback: Playback, stderr: StandardOutput) -> None:

@@ -12,8 +12,7 @@ import click
 from mcp_progress_monitor.cli.desktop import require_toolkit
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
-from mcp_progress_monitor.filtering.filter import FilterError
-from mcp_progress_monitor.filtering.language import parse
+from mcp_progress_monitor.cli.options import check_filter
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.imports.convert import as_recording, form_of, temporary_recording
 from mcp_progress_monitor.paths import data_dir
@@ -36,7 +35,7 @@ def open_recording(common: CommonOptions, order: OpenOrder) -> int:
     or a display is missing; a usage error for an invalid filter.
     """
     log_to_stderr(common.log_level or "warning")
-    _check_filter(order.filter_text)
+    check_filter("--filter", order.filter_text)
     form = None if order.is_stdin or order.follow else form_of(order.file)
     with contextlib.ExitStack() as stack:
         playback = None if order.is_stdin or form is not None else _opened(order, stack)
@@ -76,13 +75,6 @@ def _options(order: OpenOrder, folder: Path, playback: Playback) -> RecordingOpt
         screenshot=order.screenshot,
         after_s=order.after_s,
     )
-
-
-def _check_filter(text: str) -> None:
-    try:
-        parse(text)
-    except FilterError as error:
-        raise click.UsageError(f"--filter: {error}") from error
 
 
 def _opened(order: OpenOrder, stack: contextlib.ExitStack) -> Playback:

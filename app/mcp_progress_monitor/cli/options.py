@@ -403,3 +403,14 @@ def _all(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return function
 
     return decorate
+
+
+def check_filter(option: str, text: str) -> None:
+    """Refuse, as a usage error, an invalid filter."""
+    from mcp_progress_monitor.filtering.filter import FilterError
+    from mcp_progress_monitor.filtering.language import parse
+
+    try:
+        parse(text)
+    except FilterError as error:
+        raise click.UsageError(f"{option}: {error}") from error

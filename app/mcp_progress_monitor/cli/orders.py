@@ -22,11 +22,38 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
-class RequestOrder:
+class WaitOrder:
+    """The options of every command that waits for jobs, as typed.
+
+    `server_log` is the level of log messages to ask the server for. A usage error for options that
+    contradict each other, here and below.
+    """
+
+    auto_resume: bool = False
+    resume_limit: int | None = None
+    answer: Path | None = None
+    server_log: LogLevel | None = None
+    as_json: bool = False
+
+    def __post_init__(self) -> None:
+        if self.resume_limit is not None and not self.auto_resume:
+            raise click.UsageError("--resume-limit needs --auto-resume.")
+
+    @property
+    def automatic(self) -> AutoResume | None:
+        """The settings of automatic resuming; None without `--auto-resume`."""
+        from mcp_progress_monitor.engine.call import AutoResume
+
+        if not self.auto_resume:
+            return None
+        return AutoResume() if self.resume_limit is None else AutoResume(limit=self.resume_limit)
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class RequestOrder(WaitOrder):
     """The options of every command that makes requests and waits for them, as typed.
 
-    Times in seconds; 0 means no limit, None that of the server or the usual one. `server_log` is
-    the level of log messages to ask the server for.
+    Times in seconds; 0 means no limit, None that of the server or the usual one.
     """
 
     token: str | None = None
@@ -34,14 +61,9 @@ class RequestOrder:
     no_token: bool = False
     idle_timeout: float | None = None
     total_timeout: float | None = None
-    auto_resume: bool = False
-    resume_limit: int | None = None
-    answer: Path | None = None
-    server_log: LogLevel | None = None
-    as_json: bool = False
 
-    def check(self) -> None:
-        _check_limit(self.resume_limit, auto_resume=self.auto_resume)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         chosen = [self.token is not None, self.int_token is not None, self.no_token]
         if sum(chosen) > 1:
             raise click.UsageError("Use only one of --token, --int-token and --no-token.")
@@ -63,8 +85,8 @@ class CallOrder(RequestOrder):
     is_unlisted: bool = False
     no_validate: bool = False
 
-    def check(self) -> None:
-        RequestOrder.check(self)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.repeat > 1 and (self.token is not None or self.int_token is not None):
             raise click.UsageError(
                 "--repeat cannot be used with --token or --int-token: concurrent calls need"
@@ -88,8 +110,8 @@ class PromptOrder(RequestOrder):
     name: str
     pairs: tuple[tuple[str, str], ...] = ()
 
-    def check(self) -> None:
-        RequestOrder.check(self)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         _check_pairs(self.pairs, "A prompt argument has a single value.")
 
 
@@ -108,22 +130,17 @@ class TaskOrder(RequestOrder):
     task: str
 
 
-@dataclasses.dataclass(eq=False)
-class ResumeOrder:
+@dataclasses.dataclass(kw_only=True, eq=False)
+class ResumeOrder(WaitOrder):
     """The options of one `resume` command, as typed; `ids` name saved jobs."""
 
     ids: tuple[SavedId, ...] = ()
     is_list: bool = False
-    auto_resume: bool = False
-    resume_limit: int | None = None
-    answer: Path | None = None
-    server_log: LogLevel | None = None
-    as_json: bool = False
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         if self.is_list and (self.ids or self.auto_resume or self.answer):
             raise click.UsageError("--list cannot be used with IDs, --auto-resume or --answers.")
-        _check_limit(self.resume_limit, auto_resume=self.auto_resume)
+        super().__post_init__()
 
 
 @dataclasses.dataclass(eq=False)
@@ -146,7 +163,7 @@ class OpenOrder:
     def after_s(self) -> float:
         return 5.0 if self.after is None else self.after
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         if self.after is not None and self.screenshot is None:
             raise click.UsageError(DELAY_ALONE)
         if self.is_stdin and not self.follow:
@@ -162,17 +179,3 @@ def _check_pairs(pairs: tuple[tuple[str, str], ...], advice: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise click.UsageError(f"--arg {name} is repeated. {advice.format(name=name)}")
-
-
-def _check_limit(limit: int | None, *, auto_resume: bool) -> None:
-    if limit is not None and not auto_resume:
-        raise click.UsageError("--resume-limit needs --auto-resume.")
-
-
-def automatic(order: RequestOrder | ResumeOrder) -> AutoResume | None:
-    """The settings of automatic resuming; None without `--auto-resume`."""
-    from mcp_progress_monitor.engine.call import AutoResume
-
-    if not order.auto_resume:
-        return None
-    return AutoResume() if order.resume_limit is None else AutoResume(limit=order.resume_limit)

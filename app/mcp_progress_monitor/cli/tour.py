@@ -21,7 +21,6 @@ from mcp_progress_monitor.cli.check import CheckOrder, check_recordings
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
-from mcp_progress_monitor.cli.output.text_front import LineMeter, TextFront
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count, one_line, visible
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcp_progress_monitor.cli.options import Invocation
-    from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.offers import Tool
@@ -90,8 +88,8 @@ class _Tour(EngineCommand):
     """Calls a server's tools in all the ways that a client may."""
 
     def __init__(self, invocation: Invocation, definition: ServerDefinition, tour: TourOrder):
-        self.output = self._errors = StandardOutput(sys.stderr)
-        self._level = invocation.common.log_level or "warning"
+        self.output = StandardOutput(sys.stderr)  # standard output is for the report
+        self.level = invocation.common.log_level or "warning"
         self._definition = definition
         self._tour = tour
         self._given = read_document(tour.document)
@@ -100,11 +98,6 @@ class _Tour(EngineCommand):
         for name, arguments in self._given.items():
             if not isinstance(arguments, dict):
                 raise click.UsageError(f"--args: the arguments of {name!r} are not an object.")
-
-    def make_front(self, engine: Engine) -> Front:
-        """Print lines on standard error: standard output is for the report."""
-        meter = LineMeter(self._errors, engine.jobs, is_numbered=False)
-        return TextFront(self.output, self._errors, meter, engine, self._level)
 
     async def work(self, engine: Engine) -> ExitCode:
         server = await connected(engine, self._definition)
@@ -198,7 +191,7 @@ class _Tour(EngineCommand):
             await engine.calls.cancel(job, "The tour cancels this call")
 
     def _note(self, text: str) -> None:
-        self._errors.text(f"{visible(one_line(text))}\n")
+        self.output.text(f"{visible(one_line(text))}\n")
 
 
 def sample(schema: JsonObject, depth: int = 0) -> JsonObject:

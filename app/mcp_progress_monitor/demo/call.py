@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from mcp_progress_monitor.demo.eras import LOG_LEVEL_STAMP, Dialect
-from mcp_progress_monitor.demo.questions import InputRequiredError, Questions, Replay, Rounds
-from mcp_progress_monitor.demo.subscriptions import Subscriptions
+from mcp_progress_monitor.demo.questions import (
+    InputRequiredError,
+    Questions,
+    Replay,
+    Rounds,
+    Subscriptions,
+)
 from mcp_progress_monitor.demo.wire import (
     INVALID_PARAMS,
     JsonObject,

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.demo.questions import checked_responses
-from mcp_progress_monitor.demo.subscriptions import Subscriptions
+from mcp_progress_monitor.demo.questions import Subscriptions, checked_responses
 from mcp_progress_monitor.demo.wire import (
     JsonObject,
     RpcError,

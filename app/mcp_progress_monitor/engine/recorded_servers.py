@@ -29,7 +29,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
 )
 from mcp_progress_monitor.protocol.messages import LIST_PROMPTS, LIST_RESOURCES, LIST_TOOLS
 from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool, read_list_result
-from mcp_progress_monitor.sessions.connection.subscriptions import UpdateCounts
+from mcp_progress_monitor.sessions.connection.lists import UpdateCounts
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from mcp_progress_monitor.snapshots.validated import InvalidValueError

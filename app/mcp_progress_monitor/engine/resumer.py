@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import LiveTracker
     from mcp_progress_monitor.sessions.connection.connector import Connector
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
-    from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+    from mcp_progress_monitor.sessions.connection.session import ReconnectPolicy
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.limits import Limits
     from mcp_progress_monitor.store.chains import Origin

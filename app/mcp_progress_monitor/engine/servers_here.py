@@ -26,7 +26,7 @@ from mcp_progress_monitor.tap_http.addresses import TapAddresses
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.store.chains import Origin

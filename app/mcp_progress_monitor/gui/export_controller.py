@@ -185,7 +185,7 @@ class ExportController(QObject):
 
     async def _export(self, request: ExportOptions, path: Path, with_secrets: bool) -> None:
         # Importing the exporters takes 10 ms: only when needed.
-        from mcp_progress_monitor.exports.output_file import OutputFile
+        from mcp_progress_monitor.exports.options import OutputFile
         from mcp_progress_monitor.exports.redaction import Redaction
 
         with self._bar(f"Saving {path.name}") as bar, anyio.CancelScope() as scope:
@@ -306,7 +306,7 @@ class StderrSaver(QObject):
 
 
 def _write(path: Path, read: Callable[[], str]) -> None:
-    from mcp_progress_monitor.exports.output_file import OutputFile
+    from mcp_progress_monitor.exports.options import OutputFile
 
     with OutputFile(path) as file:
         file.write(read().encode(errors="replace"))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import anyio
     from PySide6.QtWidgets import QApplication, QWidget
 
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.jobs.job_list import JobList
     from mcp_progress_monitor.gui.jobs.pane import JobPane

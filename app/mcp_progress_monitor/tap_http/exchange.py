@@ -10,9 +10,9 @@ import httpx2
 from mcp_progress_monitor.protocol.messages import INITIALIZE
 from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, SESSION
 from mcp_progress_monitor.sessions.transport.http.errors import HttpAnswer
-from mcp_progress_monitor.sessions.transport.http.posts import is_message
 from mcp_progress_monitor.sessions.transport.http.receive_queue import EventStream
 from mcp_progress_monitor.sessions.transport.http.record import BODY_KEPT
+from mcp_progress_monitor.sessions.transport.http.transport import is_message
 from mcp_progress_monitor.tap_http import recorder
 from mcp_progress_monitor.tap_http.addresses import ENDPOINT
 from mcp_progress_monitor.tap_http.recorder import (

@@ -12,7 +12,7 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.snapshots.servers import Health, Retry, ServerSnapshot, Waiting
 
 _PATIENT_S: Final = 3.0  # how long connecting may take before the row says what it is waiting for

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.common.layout import controls_in
 from mcp_progress_monitor.gui.servers.draft import (

@@ -11,16 +11,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
-from mcp_progress_monitor.catalogue.catalogue import Catalogue
-from mcp_progress_monitor.catalogue.clients import CLAUDE_DESKTOP, VS_CODE, FoundFile
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-from mcp_progress_monitor.catalogue.import_preview import preview
-from mcp_progress_monitor.catalogue.reading import read_file
-from mcp_progress_monitor.catalogue.variables import Variables
+from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
+from mcp_progress_monitor.catalogue.clients import CLAUDE_DESKTOP, VS_CODE, FoundFile, Variables
+from mcp_progress_monitor.catalogue.reading import preview, read_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ImportRequest
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-from mcp_progress_monitor.wording.imports import SecretsAs
+from mcp_progress_monitor.wording.clients import SecretsAs
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

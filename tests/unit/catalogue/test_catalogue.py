@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor import private_file
-from mcp_progress_monitor.catalogue.catalogue import Catalogue
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import (
     FileWatch,

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.catalogue.clients import (
     CLAUDE_CODE,
     CLAUDE_DESKTOP,
@@ -29,7 +30,6 @@ from mcp_progress_monitor.catalogue.clients import (
     found_files,
 )
 from mcp_progress_monitor.catalogue.documents import without_comments
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.catalogue.tap_install import (
     ClientServer,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.catalogue.clients import (
     CODEX,
     FORMS,
@@ -15,11 +16,10 @@ from mcp_progress_monitor.catalogue.clients import (
     VS_CODE,
     ZED,
     McpClient,
+    Variables,
     client_of,
 )
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.reading import read_file
-from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition

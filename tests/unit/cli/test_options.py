@@ -14,7 +14,6 @@ from mcp_progress_monitor import __version__
 from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.entry import main, program
 from mcp_progress_monitor.cli.options import SavedId
-from mcp_progress_monitor.cli.orders import automatic
 from mcp_progress_monitor.engine.call import AutoResume
 
 
@@ -264,7 +263,7 @@ class TestResumeLimit:
         assert main([*command, "--auto-resume", "--resume-limit", "7"]) == 0
         assert main([*command, "--auto-resume"]) == 0
         assert main(command) == 0
-        limits = [automatic(order) for _, order in seen]
+        limits = [order.automatic for _, order in seen]
         assert limits == [AutoResume(limit=7), AutoResume(), None]
 
     def test_it_has_no_meaning_without(

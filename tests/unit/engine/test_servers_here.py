@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.engine.servers_here import RECORDED, SAVED, find_server_here
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition

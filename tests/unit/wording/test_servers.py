@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import (

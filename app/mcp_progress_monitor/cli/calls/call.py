@@ -26,7 +26,6 @@ from mcp_progress_monitor.cli.calls.visit import (
 )
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.orders import RequestOrder, automatic
 from mcp_progress_monitor.cli.output.results import (
     contents_of,
     exact_outcome,
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
         PromptOrder,
         RawOrder,
         ReadOrder,
+        RequestOrder,
         TaskOrder,
     )
     from mcp_progress_monitor.cli.output.front import Front
@@ -153,7 +153,7 @@ def request(server: ServerSnapshot, method: str, params: JsonObject, order: Requ
         token=_token(order),
         idle_timeout_s=USUAL if order.idle_timeout is None else order.idle_timeout,
         total_timeout_s=USUAL if order.total_timeout is None else order.total_timeout,
-        auto_resume=automatic(order),
+        auto_resume=order.automatic,
     )
 
 

@@ -20,7 +20,7 @@ from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.wording.servers import disabled
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 

@@ -18,7 +18,6 @@ from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
-from mcp_progress_monitor.cli.output.text_front import LineMeter, TextFront
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line, size, visible
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from mcp_progress_monitor.cli.options import Invocation
-    from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.protocol.offers import (
         Prompt,
@@ -73,15 +71,11 @@ class _List(EngineCommand):
     def __init__(
         self, invocation: Invocation, definition: ServerDefinition, offer: Offer, *, in_json: bool
     ) -> None:
-        self.output, self._errors = StandardOutput(sys.stdout), StandardOutput(sys.stderr)
-        self._level = invocation.common.log_level or "warning"
+        self.output = StandardOutput(sys.stdout)
+        self.level = invocation.common.log_level or "warning"
         self._definition = definition
         self._offer = offer
         self._in_json = in_json
-
-    def make_front(self, engine: Engine) -> Front:
-        meter = LineMeter(self._errors, engine.jobs, is_numbered=False)
-        return TextFront(self.output, self._errors, meter, engine, self._level)
 
     async def work(self, engine: Engine) -> ExitCode:
         server = await connected(engine, self._definition)

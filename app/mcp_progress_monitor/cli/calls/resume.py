@@ -23,7 +23,6 @@ from mcp_progress_monitor.cli.calls.visit import (
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
-from mcp_progress_monitor.cli.orders import ResumeOrder, automatic
 from mcp_progress_monitor.cli.output.stdout import show_warnings
 from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.cli.options import Invocation
+    from mcp_progress_monitor.cli.orders import ResumeOrder
     from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.cli.output.job_text import Label
     from mcp_progress_monitor.engine.call import Outcome
@@ -218,7 +218,7 @@ class _Resumer(OrderedCommand):
     async def _resumed(self, engine: Engine, job: JobId) -> Outcome:
         if self._ids[job].is_task:
             return await engine.tasks.pick_up(job)
-        return await engine.resumer.resume(job, auto_resume=automatic(self._order))
+        return await engine.resumer.resume(job, auto_resume=self._order.automatic)
 
     def _decline(self, engine: Engine, job: JobId, error: ErrorDetails) -> ExitCode:
         """Report why a job cannot be resumed; an error of the store belongs to no single job."""

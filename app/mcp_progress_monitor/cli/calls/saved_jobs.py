@@ -20,8 +20,7 @@ from mcp_progress_monitor.protocol.messages import TASK_ID
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker import requests
 from mcp_progress_monitor.tracker.estimate import fraction
-from mcp_progress_monitor.wording.jobs import progress_of
-from mcp_progress_monitor.wording.tasks import status_text
+from mcp_progress_monitor.wording.jobs import progress_of, status_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

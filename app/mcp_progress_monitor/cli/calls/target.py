@@ -30,7 +30,7 @@ from mcp_progress_monitor.snapshots.validated import EMPTY, NOT_UTF8, InvalidVal
 from mcp_progress_monitor.wording import approval
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.cli.asking.terminal import Keyboard
     from mcp_progress_monitor.cli.common import CommonOptions
 

@@ -16,7 +16,7 @@ import anyio
 from mcp_progress_monitor.cli.asking.asker import NO_MEANS, Asker, WindowRules, means_of
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
-from mcp_progress_monitor.cli.output.front import Front, SignInNotices, StartNotices
+from mcp_progress_monitor.cli.output.front import Front, ServerNotices
 from mcp_progress_monitor.cli.output.job_text import NUMBERS, Label
 from mcp_progress_monitor.cli.output.results import answer_text, exact_outcome
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.cli.asking.asker import AnswerMeans, RuledAnswer
     from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.cli.options import Invocation
-    from mcp_progress_monitor.cli.orders import RequestOrder, ResumeOrder
+    from mcp_progress_monitor.cli.orders import WaitOrder
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.limits import LogLevel
@@ -277,6 +277,7 @@ class EngineCommand:
     """A command's work with the engine that `run_visit` opens for it."""
 
     output: StandardOutput
+    level = "warning"  # the lowest level of messages to show
     restores = False  # whether it starts with the saved jobs
     means: AnswerMeans = NO_MEANS  # how questions of servers are answered
     lists: frozenset[str] = frozenset({"tools"})
@@ -288,7 +289,10 @@ class EngineCommand:
     server_log: LogLevel | None = None  # the level of log messages to ask servers for
 
     def make_front(self, engine: Engine) -> Front:
-        raise NotImplementedError
+        """By default, progress and messages are lines on standard error."""
+        stderr = StandardOutput(sys.stderr)
+        meter = LineMeter(stderr, engine.jobs, is_numbered=False)
+        return TextFront(self.output, stderr, meter, engine, self.level)
 
     async def work(self, engine: Engine) -> ExitCode:
         raise NotImplementedError
@@ -305,7 +309,7 @@ class EngineCommand:
 class OrderedCommand(EngineCommand):
     """A command with the answers, log level and output format of its order."""
 
-    def __init__(self, order: RequestOrder | ResumeOrder, invocation: Invocation) -> None:
+    def __init__(self, order: WaitOrder, invocation: Invocation) -> None:
         self.means = means_of(order.answer, as_json=order.as_json)
         self.server_log = order.server_log
         self.output = StandardOutput(sys.stdout)
@@ -392,8 +396,7 @@ class Visit:
                     async with self._engine as engine:
                         engine.subscribe(self._listener(front, scope))
                         engine.subscribe(asker.on_update)
-                        engine.subscribe(SignInNotices(engine, front).on_update)
-                        engine.subscribe(StartNotices(engine, front).on_update)
+                        engine.subscribe(ServerNotices(engine, front).on_update)
                         self._warn(front)
                         with scope:
                             await self._work_shown(front)

@@ -70,53 +70,37 @@ class Front:
         """Print what is pending; nothing is printed afterwards."""
 
 
-class SignInNotices:
-    """Listens to an engine and reports each new sign-in through a front."""
+_REPEAT_S: Final = 5.0
+
+
+class ServerNotices:
+    """Listens to an engine; reports each new sign-in, and servers that are slow to connect."""
 
     def __init__(self, engine: Engine, front: Front) -> None:
         self._engine = engine
         self._front = front
         self._reported: dict[str, SignIn | None] = {}
-
-    def on_update(self, update: Update) -> None:
-        for name in update.servers:
-            sign_in = self._sign_in(name)
-            if sign_in is not None and sign_in != self._reported.get(name):
-                self._front.report_sign_in(sign_in)
-            self._reported[name] = sign_in
-
-    def _sign_in(self, name: str) -> SignIn | None:
-        try:
-            return self._engine.servers.snapshot(name).sign_in
-        except UserError:  # it was removed
-            return None
-
-
-_REPEAT_S: Final = 5.0
-
-
-class StartNotices:
-    """Listens to an engine and warns through a front while a server is slow to connect."""
-
-    def __init__(self, engine: Engine, front: Front) -> None:
-        self._engine = engine
-        self._front = front
         self._warned_at: dict[str, float] = {}
 
     def on_update(self, update: Update) -> None:
         for name in update.servers:
-            waiting = self._waiting(name)
-            if waiting is None:
-                self._warned_at.pop(name, None)
-                continue
-            now = self._engine.now()
-            if now - self._warned_at.setdefault(name, waiting.began_at) >= _REPEAT_S:
-                self._warned_at[name] = now
-                text = waiting_text(waiting, now)
-                self._front.warn(ErrorDetails(f"Still connecting, {text}", name))
+            server = None
+            with contextlib.suppress(UserError):  # it was removed
+                server = self._engine.servers.snapshot(name)
+            self._note_sign_in(name, None if server is None else server.sign_in)
+            self._note_waiting(name, None if server is None else server.waiting)
 
-    def _waiting(self, name: str) -> Waiting | None:
-        try:
-            return self._engine.servers.snapshot(name).waiting
-        except UserError:  # it was removed
-            return None
+    def _note_sign_in(self, name: str, sign_in: SignIn | None) -> None:
+        if sign_in is not None and sign_in != self._reported.get(name):
+            self._front.report_sign_in(sign_in)
+        self._reported[name] = sign_in
+
+    def _note_waiting(self, name: str, waiting: Waiting | None) -> None:
+        if waiting is None:
+            self._warned_at.pop(name, None)
+            return
+        now = self._engine.now()
+        if now - self._warned_at.setdefault(name, waiting.began_at) >= _REPEAT_S:
+            self._warned_at[name] = now
+            text = waiting_text(waiting, now)
+            self._front.warn(ErrorDetails(f"Still connecting, {text}", name))

@@ -14,8 +14,7 @@ from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
 from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
-from mcp_progress_monitor.wording.jobs import CANCEL_REQUESTED
-from mcp_progress_monitor.wording.tasks import status_text
+from mcp_progress_monitor.wording.jobs import CANCEL_REQUESTED, status_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

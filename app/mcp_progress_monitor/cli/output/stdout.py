@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.path_checks import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _NEVER_BLOCKS = 512
 """Bytes that a writable pipe accepts without blocking (the minimum of PIPE_BUF in POSIX)."""
@@ -126,6 +126,27 @@ class StandardOutput:
             self.failure = error
         for listener in self._gone_listeners:
             listener()
+
+
+def write_out(pieces: Iterable[bytes], path: Path | None) -> None:
+    """Write to a file, atomically, or to standard output, piece by piece.
+
+    `CommandFailed` if it cannot be written.
+    """
+    from mcp_progress_monitor.exports.options import OutputFile  # few commands have output
+
+    if path is not None:
+        with failing(ExitCode.UNWRITABLE), OutputFile(path) as file:
+            for piece in pieces:
+                file.write(piece)
+        return
+    output = StandardOutput(sys.stdout)
+    for piece in pieces:
+        if piece:
+            output.write(piece)
+        if output.is_gone:
+            break
+    output.check()
 
 
 def print_out(text: str) -> None:

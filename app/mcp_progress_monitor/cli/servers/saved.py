@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.catalogue.documents import UnwritableError
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.calls.configured import config_server, placed, saved_servers

@@ -7,8 +7,8 @@ from typing import Any, Final
 from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.call import LEVELS, Call, RefusedError
 from mcp_progress_monitor.demo.queries import MANNER, Asked, Manner, Query, answer, ask
+from mcp_progress_monitor.demo.questions import LISTS
 from mcp_progress_monitor.demo.resources import COUNTER
-from mcp_progress_monitor.demo.subscriptions import LISTS
 from mcp_progress_monitor.demo.tool import (
     TaskTraits,
     Tool,

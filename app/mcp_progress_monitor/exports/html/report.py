@@ -9,29 +9,27 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import __version__, formatting
 from mcp_progress_monitor.exports.frames import JobFrames, event_fields, events, gather
-from mcp_progress_monitor.exports.html.parts import (
+from mcp_progress_monitor.exports.html.sections import (
     Html,
+    MessageMarks,
     RedactedText,
+    TicksTable,
+    answer_parts,
     chart,
     facts,
     job_bar,
     joined,
-    render,
-    state_text,
-    table,
-    table_parts,
-    tone,
-)
-from mcp_progress_monitor.exports.html.sections import (
-    MessageMarks,
-    TicksTable,
-    answer_parts,
     messages,
     narrative,
     questions,
+    render,
+    state_text,
     stream_steps,
     summary,
+    table,
+    table_parts,
     task_steps,
+    tone,
 )
 from mcp_progress_monitor.exports.options import BRIEF, WHOLE, ReportDepth, no_share
 from mcp_progress_monitor.exports.redaction import NOTE, Redaction

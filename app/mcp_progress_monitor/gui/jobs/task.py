@@ -14,7 +14,7 @@ from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
-from mcp_progress_monitor.wording import tasks as task_texts
+from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.jobs import line
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class TaskSection(QWidget):
         self.copy_id.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.copy_id.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.copy_id.clicked.connect(self._on_copy)
-        self.model = PlainTableModel(task_texts.TITLES, self, text_columns=(0, 1, 2, 3))
+        self.model = PlainTableModel(job_texts.TASK_TITLES, self, text_columns=(0, 1, 2, 3))
         self.table = PlainTable(self.model, "Task history", self, empty="No states yet")
         self.table.setToolTip("Show the message in Traffic (Enter)")
         self.table.activated.connect(self._on_activated)
@@ -64,7 +64,7 @@ class TaskSection(QWidget):
         bar = self.table.verticalScrollBar()
         is_at_end = bar.value() >= bar.maximum()
         self.model.show_rows(
-            [task_texts.row(step, job) for step in steps], [step.number for step in steps]
+            [job_texts.task_row(step, job) for step in steps], [step.number for step in steps]
         )
         if is_at_end:
             self.table.scrollToBottom()
@@ -72,8 +72,8 @@ class TaskSection(QWidget):
             return
         self._task = task.id
         _put(self.identity, elide(line(task.id), _ID) or "(empty id)")
-        _put(self.standing, task_texts.standing(job, task))
-        _put(self.numbers, task_texts.numbers(detail, task))
+        _put(self.standing, job_texts.task_standing(job, task))
+        _put(self.numbers, job_texts.task_numbers(detail, task))
 
     def _size_columns(self) -> None:
         header = self.table.horizontalHeader()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
     from pathlib import Path
 
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.servers.draft import EditedServer
@@ -342,7 +342,7 @@ class ServersController(QObject):
     @_reporting_errors
     def keep(self, name: str) -> None:
         """Save a server that was only added for this run."""
-        from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+        from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 
         self._must_be_free(name)
         definition = self._engine.servers.newest(name)
@@ -452,7 +452,7 @@ class ServersController(QObject):
             self.server_removed.emit(RemovedServer(entry, position, is_approved, is_saved=True))
 
     def _remove_unsaved(self, name: str) -> None:
-        from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+        from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 
         entry = CatalogueEntry(self._engine.servers.newest(name))
         self._engine.servers.remove(name)

@@ -93,7 +93,7 @@ class ServerDialogs(QObject):
     @Slot(str)
     def edit(self, name: str) -> None:
         """Edit a server; one of this run is saved by that."""
-        from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+        from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
         from mcp_progress_monitor.gui.servers.editor import ServerEditor
 
         try:

@@ -20,7 +20,7 @@ from mcp_progress_monitor.snapshots.validated import InvalidValueError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.snapshots.definitions import Era, ServerDefinition
 
 _RUNNERS: Final = {"python", "pythonw", "py", "node", "npx", "uvx", "uv", "bun", "bunx", "deno"}

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.formatting import elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, read_only_text, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs

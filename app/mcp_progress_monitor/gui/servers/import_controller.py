@@ -118,7 +118,7 @@ class ImportController(QObject):
         self._tasks.start(f"read {path.name}", self._show, path, answers)
 
     async def _show(self, path: Path, answers: Mapping[str, str]) -> None:
-        from mcp_progress_monitor.catalogue.import_preview import candidate_keyring_secrets, preview
+        from mcp_progress_monitor.catalogue.reading import candidate_keyring_secrets, preview
 
         try:
             config = await _read(path, answers)
@@ -154,8 +154,8 @@ class ImportController(QObject):
 
     async def _answered(self, request: ImportRequest) -> ConfigFile:
         """The file with the answers in it, or with references to the secret ones."""
-        from mcp_progress_monitor.catalogue.variables import kept_answers, referred_answers
-        from mcp_progress_monitor.wording.imports import SecretsAs
+        from mcp_progress_monitor.catalogue.clients import kept_answers, referred_answers
+        from mcp_progress_monitor.wording.clients import SecretsAs
 
         if request.secrets is SecretsAs.TEXT:
             return await _read(request.path, request.answers)
@@ -170,7 +170,7 @@ class ImportController(QObject):
         )
 
     async def _save(self, config: ConfigFile, request: ImportRequest) -> None:
-        from mcp_progress_monitor.catalogue.import_preview import (
+        from mcp_progress_monitor.catalogue.reading import (
             ImportStatus,
             candidate_keyring_secrets,
             imported_entry,
@@ -200,7 +200,7 @@ class ImportController(QObject):
     ) -> ServerDefinition:
         """The server with its secrets stored as requested; `variables` collects those to set."""
         from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring
-        from mcp_progress_monitor.wording.imports import SecretsAs
+        from mcp_progress_monitor.wording.clients import SecretsAs
 
         if request.secrets is SecretsAs.TEXT:
             return definition
@@ -288,7 +288,7 @@ async def _in_thread(work: Callable[P, T], *given: P.args, **named: P.kwargs) ->
 
 
 async def _read(path: Path, answers: Mapping[str, str]) -> ConfigFile:
+    from mcp_progress_monitor.catalogue.clients import Variables
     from mcp_progress_monitor.catalogue.reading import read_file
-    from mcp_progress_monitor.catalogue.variables import Variables
 
     return await anyio.to_thread.run_sync(read_file, path, Variables(answers=answers))

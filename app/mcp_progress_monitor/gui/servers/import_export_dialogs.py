@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mcp_progress_monitor.catalogue.import_preview import ImportStatus
+from mcp_progress_monitor.catalogue.reading import ImportStatus
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import (
     QuietComboBox,
@@ -49,7 +49,7 @@ from mcp_progress_monitor.gui.common.layout import (
 from mcp_progress_monitor.gui.common.tables import dress_rows, dress_tree
 from mcp_progress_monitor.gui.servers.editor_pages import FieldBox
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
-from mcp_progress_monitor.wording.imports import (
+from mcp_progress_monitor.wording.clients import (
     SECRETS_TEXTS,
     STATUS_TEXTS,
     SecretsAs,
@@ -65,11 +65,11 @@ from mcp_progress_monitor.wording.servers import replaced_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.catalogue.clients import FoundFile, McpClient
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-    from mcp_progress_monitor.catalogue.import_preview import ImportRow
+    from mcp_progress_monitor.catalogue.reading import ImportRow
     from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.wording.imports import RequiredInput
+    from mcp_progress_monitor.wording.clients import RequiredInput
 
 
 class ServerExportRequest(NamedTuple):

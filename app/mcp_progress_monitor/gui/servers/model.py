@@ -25,7 +25,7 @@ from mcp_progress_monitor.wording.servers import about, details, state_word
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.gui.common.labels import Badge
 
 SERVER: Final = int(Qt.ItemDataRole.UserRole) + 1  # role of a row's `ServerSnapshot`

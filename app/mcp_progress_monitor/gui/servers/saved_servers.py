@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from mcp_progress_monitor.catalogue.catalogue import Catalogue
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
     from mcp_progress_monitor.catalogue.trust import EarlierApproval, Trust
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition

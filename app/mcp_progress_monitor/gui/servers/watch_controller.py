@@ -148,7 +148,7 @@ def _changes(
     """The changes of all files, their lines, and the remaining steps."""
     from mcp_progress_monitor.catalogue.tap_install import exchanged
     from mcp_progress_monitor.catalogue.taps import this_program
-    from mcp_progress_monitor.wording.taps import next_steps
+    from mcp_progress_monitor.wording.clients import next_steps
 
     changes = exchanged(request.watch, request.stop, this_program(data_dir))
     lines = [line for change in changes for line in change.diff()]
@@ -158,7 +158,7 @@ def _changes(
 def _applied(changes: Sequence[FileChange]) -> tuple[str, ErrorDetails | None]:
     """Make the changes; what was done, as text, and the error if not all of it was."""
     from mcp_progress_monitor.engine.client_taps import apply
-    from mcp_progress_monitor.wording.taps import done_text
+    from mcp_progress_monitor.wording.clients import done_text
 
     texts: list[str] = []
     for change in changes:

@@ -27,7 +27,7 @@ from mcp_progress_monitor.gui.common.controls import (
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_tree
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
-from mcp_progress_monitor.wording.taps import (
+from mcp_progress_monitor.wording.clients import (
     RECORDING_IS_OFF,
     refusal_text,
     server_title,

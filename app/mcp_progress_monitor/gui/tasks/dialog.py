@@ -27,8 +27,7 @@ from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
 from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
 from mcp_progress_monitor.protocol.facts import is_terminal, parsed_moment
-from mcp_progress_monitor.wording.jobs import line, moment
-from mcp_progress_monitor.wording.tasks import status_text
+from mcp_progress_monitor.wording.jobs import line, moment, status_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,28 +1,366 @@
-"""Starts and ends sessions with servers: on request, and automatically to reconnect or restart."""
+"""Starts and ends sessions: on request, to reconnect, and when a server's files change."""
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
+import fnmatch
 import logging
-from typing import TYPE_CHECKING, Final
+import os
+import re
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import anyio
+import anyio.from_thread
+import anyio.to_thread
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import is_closed, is_file, is_folder, is_there
 from mcp_progress_monitor.snapshots.servers import not_connected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from anyio.abc import TaskGroup
 
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.sessions.connection.file_watch import FileWatcher
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
-    from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
-    from mcp_progress_monitor.sessions.connection.session import Session
+    from mcp_progress_monitor.sessions.connection.session import ReconnectPolicy, Session
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+IGNORED: Final = frozenset(
+    (
+        "__pycache__",
+        "node_modules",
+        "site-packages",
+        "venv",
+        ".git",
+        ".hg",
+        ".svn",
+        ".venv",
+        ".tox",
+        ".nox",
+        ".idea",
+        ".vscode",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".hypothesis",
+    )
+)
+"""Folders whose contents nobody edits: never watched."""
+_QUIET_MS: Final = 200  # a change is reported once nothing else has changed for this long …
+_LONGEST_MS: Final = 2000
+"""… or this long after the first one: saving all files counts as one change."""
+_CHECK_S: Final = 1.0
+"""How often the watched paths are checked.
+
+Folders are deleted and created again, links change, and network folders report nothing.
+"""
+DELETED: Final = 3  # the names of `watchfiles.Change`
+_NAMED: Final = 10
+
+
+class Watched(NamedTuple):
+    """The watched paths of a server: folders with their contents, files, and missing paths."""
+
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    def counts(self, path: str) -> bool:
+        return path in self.files or path in {_without_links(file) for file in self.files}
+
+    def error(self, server: str) -> ErrorDetails | None:
+        if self.missing:
+            what = (
+                "A watched path does not exist or cannot be accessed: changes to it are not noticed"
+            )
+            return ErrorDetails(what, ", ".join(self.missing), "Check the watched paths.")
+        if not (self.folders or self.files):
+            what = "No files to watch: the server is not restarted automatically"
+            hint = "Set the files or folders to watch, or the server's working folder."
+            return ErrorDetails(what, server, hint)
+        return None
+
+
+def watched(definition: ServerDefinition) -> Watched:
+    """The paths that a definition watches; relative ones start at the server's folder.
+
+    Without paths, these are that folder, if one is set (else it would be ours, which may be
+    anything), and the files among command and arguments.
+    """
+    base = os.path.abspath(getattr(definition, "cwd", None) or ".")  # noqa: PTH100  # links stay
+    if definition.watch.paths:
+        found = [_within(base, path) for path in definition.watch.paths]
+        missing = tuple(path for path in found if not _can_be_watched(path))
+    else:
+        words = (getattr(definition, "command", ""), *getattr(definition, "args", ()))
+        found = [path for path in (_within(base, word) for word in words) if is_file(path)]
+        if getattr(definition, "cwd", None) is not None and is_folder(base):
+            found.append(base)
+        missing = ()
+    folders = tuple(dict.fromkeys(filter(is_folder, found)))
+    files = tuple(dict.fromkeys(filter(is_file, found)))
+    return Watched(folders, files, missing)
+
+
+def _within(base: str, path: str) -> str:
+    return os.path.normpath(os.path.join(base, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+
+
+def _without_links(path: str) -> str:
+    """A path with its folder's links resolved."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  # links of its own stay
+
+
+class InFolders:
+    """Decides which changed paths in watched folders count."""
+
+    def __init__(self, folders: Iterable[str], patterns: tuple[str, ...]) -> None:
+        """Names must match one of `patterns`, outside of ignored folders."""
+        both = [each for folder in folders for each in (folder, os.path.realpath(folder))]
+        self._begins = tuple(each.rstrip(os.sep) + os.sep for each in dict.fromkeys(both))
+        self._is_named = re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)").match
+
+    def counts(self, path: str) -> bool:
+        """Whether a change of `path` counts; called for each change of a flood."""
+        begin = next((each for each in self._begins if path.startswith(each)), None)
+        if begin is None:
+            return False
+        *inner, name = path[len(begin) :].split(os.sep)  # noqa: PTH206  # a Path takes ten times as long
+        is_named = self._is_named(os.path.normcase(name)) is not None
+        return is_named and IGNORED.isdisjoint(inner)
+
+
+OnChange: TypeAlias = "Callable[[tuple[str, ...]], Awaitable[None]]"
+
+
+class FileWatcher:
+    """Watches the paths of one definition, from `run` until that is cancelled."""
+
+    def __init__(self, definition: ServerDefinition) -> None:
+        self.definition = definition
+        self.watched = watched(definition)
+        self.scope = anyio.CancelScope()
+
+    @property
+    def error(self) -> ErrorDetails | None:
+        return self.watched.error(self.definition.name)
+
+    async def run(
+        self, on_change: OnChange, on_error: Callable[[ErrorDetails | None], None]
+    ) -> None:
+        """Pass the paths of each change to `on_change`, one call at a time; none is lost.
+
+        System errors go to `on_error`; None once they are over. `scope` ends it.
+        """
+        turn = anyio.Lock()
+
+        async def publish(paths: tuple[str, ...]) -> None:
+            async with turn:
+                await on_change(paths)
+
+        with self.scope:
+            while True:
+                await self._until_more(publish, on_error)
+                came, self.watched = self.watched.missing, watched(self.definition)
+                on_error(self.error)
+                await publish(tuple(path for path in came if path not in self.watched.missing))
+
+    async def _until_more(
+        self, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
+    ) -> None:
+        """Watch the existing paths, until a missing one appears."""
+        folders = InFolders(self.watched.folders, self.definition.watch.patterns)
+        # Not the files themselves: editors replace a file by a new one.
+        alone = [file for file in self.watched.files if not _is_seen_in(folders, file)]
+        beside = tuple(dict.fromkeys(str(Path(file).parent) for file in alone))
+        async with anyio.create_task_group() as tasks:
+            if self.watched.folders:
+                thread = _WatchThread(self.watched.folders, (), folders.counts, is_deep=True)
+                tasks.start_soon(_watch, thread, publish, on_error)
+            if beside:
+                thread = _WatchThread(beside, tuple(alone), self.watched.counts, is_deep=False)
+                tasks.start_soon(_watch, thread, publish, on_error)
+            await _until_there(self.watched.missing)
+            tasks.cancel_scope.cancel()
+
+
+def _is_seen_in(folders: InFolders, file: str) -> bool:
+    """Whether watching the folders reports changes of this file; a link's are not reported."""
+    return folders.counts(file) and folders.counts(os.path.realpath(file))
+
+
+async def _until_there(missing: tuple[str, ...]) -> None:
+    """Wait until one of these paths exists; forever if there are none."""
+    if not missing:
+        await anyio.Event().wait()
+    while not any(map(_can_be_watched, missing)):  # noqa: ASYNC110  # it is not reported
+        await anyio.sleep(_CHECK_S)
+
+
+def _can_be_watched(path: str) -> bool:
+    return is_there(path) and not is_closed(path)
+
+
+class _WatchThread:
+    """Watches for changes in a thread, until `stop` is set."""
+
+    def __init__(
+        self,
+        folders: tuple[str, ...],
+        files: tuple[str, ...],
+        counts: Callable[[str], bool],
+        *,
+        is_deep: bool,
+    ) -> None:
+        self.folders = folders
+        self.stop = threading.Event()
+        self._files = files
+        self._counts = counts
+        self._is_deep = is_deep
+        self._signs = self._signs_now()
+        self._lost: set[str] = set()  # deleted folders: their identifiers may be reused
+
+    def run(self, publish: Callable[[tuple[str, ...]], None]) -> None:
+        """Pass each change to `publish`; `OSError` or `RuntimeError` if nothing can be watched."""
+        found: set[str] = set()
+        since = 0.0
+        while not self.stop.is_set():
+            for new in self._found():
+                now = time.monotonic()
+                since = since if found else now
+                found |= new
+                if found and (not new or (now - since) * 1000 >= _LONGEST_MS):
+                    publish(tuple(sorted(found)))
+                    found = set()
+
+    def _found(self) -> Iterator[set[str]]:
+        """Yield changes, possibly empty, until a folder was replaced."""
+        looked_at, there = 0.0, [each for each in self.folders if self._signs[each] is not None]
+        for paths in self._changes(there):
+            now = time.monotonic()
+            if not (paths or self._lost) and now - looked_at < _CHECK_S:
+                yield paths
+                continue
+            looked_at, before, self._signs = now, self._signs, self._signs_now()
+            before |= dict.fromkeys(self._lost)
+            self._lost.clear()
+            others = {each for each, sign in self._signs.items() if sign != before[each]}
+            changed = others if self._is_deep else others.intersection(self._files)
+            yield paths | {each for each in changed if self._signs[each] is not None}
+            if not set(self.folders).isdisjoint(others):
+                return
+
+    def _changes(self, there: Sequence[str]) -> Iterator[set[str]]:
+        """Yield what the system reports for these folders."""
+        # Loaded only to watch files: the library has a thread and a compiled part.
+        import watchfiles
+
+        if not there:
+            while not self.stop.wait(_CHECK_S):
+                yield set()
+            return
+        found = watchfiles.watch(
+            *there,
+            watch_filter=self._filter,
+            debounce=_LONGEST_MS,
+            step=_QUIET_MS,
+            stop_event=self.stop,
+            rust_timeout=_QUIET_MS + 1,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=self._is_deep,
+        )
+        is_up = False
+        try:
+            for batch in found:
+                is_up = True
+                yield {path for _, path in batch}
+        except RuntimeError:
+            # It fails on names that are not text; persistent errors are raised again.
+            if not is_up:
+                raise
+            self.stop.wait(_CHECK_S)
+
+    def _filter(self, change: int, path: str) -> bool:
+        if change == DELETED and path in self.folders:
+            self._lost.add(path)
+        return self._counts(path)
+
+    def _signs_now(self) -> dict[str, object]:
+        """The identity of each folder and the contents of each file; None if it is gone."""
+        folders = {folder: _sign(folder, is_folder=True) for folder in self.folders}
+        return {**folders, **{file: _sign(file, is_folder=False) for file in self._files}}
+
+
+def _sign(path: str, *, is_folder: bool) -> object:
+    try:
+        found = os.stat(path)  # noqa: PTH116  # once a second for each: no Path is made for it
+    except OSError:
+        return None
+    same = found.st_dev, found.st_ino
+    return same if is_folder else (*same, found.st_mtime_ns, found.st_size)
+
+
+async def _watch(
+    thread: _WatchThread, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
+) -> None:
+    async def changed(paths: tuple[str, ...]) -> None:
+        await publish(paths)
+
+    def hand_over(paths: tuple[str, ...]) -> None:
+        with contextlib.suppress(concurrent.futures.CancelledError):  # the watch has ended
+            anyio.from_thread.run(changed, paths)
+
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    limiter.total_tokens += 1  # it occupies a thread permanently
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_set_when_cancelled, thread.stop)
+            try:
+                await anyio.to_thread.run_sync(thread.run, hand_over)
+            except (OSError, RuntimeError) as error:
+                on_error(_cannot_watch(thread.folders, error))
+            tasks.cancel_scope.cancel()
+    finally:
+        limiter.total_tokens -= 1
+
+
+async def _set_when_cancelled(stop: threading.Event) -> None:
+    """Stop waiting for the thread immediately: it cannot be cancelled."""
+    try:
+        # Not sleep_forever: Qt's loop has no timer for an infinite time.
+        await anyio.Event().wait()
+    finally:
+        stop.set()
+
+
+def _cannot_watch(paths: tuple[str, ...], error: Exception) -> ErrorDetails:
+    what = (
+        "The system does not allow these files to be watched: the server is not "
+        "restarted automatically"
+    )
+    hint = "Watch fewer folders. Linux limits the number of files a user can watch."
+    return ErrorDetails(what, ", ".join(paths), hint, str(error))
+
+
+def named(paths: Iterable[str]) -> list[str]:
+    return [Path(path).name for path in paths][:_NAMED]
+
+
+def words_of(paths: tuple[str, ...]) -> str:
+    """The changed files in a few words."""
+    names = named(paths)[:3]
+    more = len(paths) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
 
 _log = logging.getLogger(__name__)
 
@@ -238,8 +576,6 @@ class Connector:
             watcher.scope.cancel()
         self._manager.note_watch(name, None)
         if definition.watch.is_on:
-            from mcp_progress_monitor.sessions.connection.file_watch import FileWatcher  # rare
-
             watcher = self._watches[reconnecting] = FileWatcher(definition)
             self._manager.note_watch(name, watcher.error)
             tasks = self._group()
@@ -261,8 +597,6 @@ class Connector:
 
     async def _on_files(self, paths: tuple[str, ...], reconnecting: ReconnectPolicy) -> None:
         """Restart a server, whatever its state: a changed file may be the fix."""
-        from mcp_progress_monitor.sessions.connection.file_watch import named, words_of
-
         reason = f"The server was restarted because files changed: {words_of(paths)}"
         cause = {"reason": reason, "files": named(paths), "count": len(paths)}
         # A restart may replace this watch, which must first complete.

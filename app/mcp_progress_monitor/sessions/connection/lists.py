@@ -1,7 +1,8 @@
-"""A server's lists: its tools, resources and prompts, read page by page and kept up to date."""
+"""What a connected server offers and announces: its lists, kept up to date, and notifications."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import anyio
@@ -10,7 +11,8 @@ import anyio.to_thread
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol import offers
-from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.eras import Era, as_object
+from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.header_parameters import header_parameters_error
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError
@@ -19,16 +21,27 @@ from mcp_progress_monitor.protocol.messages import (
     LIST_RESOURCES,
     LIST_TEMPLATES,
     LIST_TOOLS,
+    LISTEN,
+    LOG_LEVEL_KEY,
+    RESOURCE_UPDATED,
+    SET_LOG_LEVEL,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
     list_changed,
 )
 from mcp_progress_monitor.protocol.offers import read_list_result
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
+from mcp_progress_monitor.snapshots.servers import ResourceUpdates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
+    from mcp_progress_monitor.protocol.eras import Agreement
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
     from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool
     from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
+    from mcp_progress_monitor.snapshots.settings import ServerSettings
 
 _LIMIT_S: Final = 60.0  # how long a server may take for one page
 _MOST_PAGES: Final = 1000
@@ -248,3 +261,226 @@ class ServerLists:
         except NotJsonError as error:
             what = f"The reply to {method} cannot be read"
             raise UserError(ErrorDetails(what, self._connection.id, detail=str(error))) from error
+
+
+_LISTS: Final = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+"""Capabilities whose lists may change, and the name of the notification in 2026-07-28."""
+_PAUSES_S: Final = (0.5, 2.0, 10.0, 60.0)
+"""Before listening again to a server that ended the subscription, one pause after the other."""
+_PUBLISH_S: Final = 0.1
+_MOST_UPDATES: Final = 1000  # most resources whose updates are counted; a server may name any
+
+
+class UpdateCounts:
+    """Counts the updates of resources, of those that were updated last."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, ResourceUpdates] = {}
+
+    @property
+    def newest_last(self) -> tuple[ResourceUpdates, ...]:
+        return tuple(self._counts.values())
+
+    def note(self, fact: NotificationReceived) -> bool:
+        """Count the update of a resource; whether the fact is one."""
+        uri = fact.params.get("uri")
+        if (
+            fact.method != RESOURCE_UPDATED
+            or fact.sender is not Side.SERVER
+            or not isinstance(uri, str)
+        ):
+            return False
+        before = self._counts.pop(uri, None)
+        number = 1 if before is None else before.number + 1
+        self._counts[uri] = ResourceUpdates(uri, number, fact.when)
+        if len(self._counts) > _MOST_UPDATES:
+            del self._counts[next(iter(self._counts))]
+        return True
+
+
+class Subscriptions:
+    """Subscribes to a server's notifications. `run` is its one task."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        agreement: Agreement,
+        settings: Callable[[], ServerSettings],
+        on_change: Callable[[], None],
+        *,
+        follows_lists: bool = True,
+    ) -> None:
+        """Begin as `settings` say; `on_change` is called after changes.
+
+        Without `follows_lists`, changes of lists are not subscribed to.
+        """
+        self.error: ErrorDetails | None = None  # what the server refused; None if nothing
+        self.begun = anyio.Event()  # set once the server has received the initial log level
+        self._connection = connection
+        self._agreement = agreement
+        self._settings = settings
+        self._on_change = on_change
+        self._follows_lists = follows_lists
+        self._subscribed: dict[str, None] = {}
+        self._reported: dict[str, None] = {}
+        self._updates = UpdateCounts()
+        self._updated = anyio.Event()
+        self._level: str | None = None
+        self._wake = anyio.Event()
+        connection.outbox.watch([RESOURCE_UPDATED], self._watch)
+
+    @property
+    def subscriptions(self) -> tuple[str, ...]:
+        return tuple(self._subscribed)
+
+    @property
+    def updates(self) -> tuple[ResourceUpdates, ...]:
+        return self._updates.newest_last
+
+    @property
+    def can_subscribe(self) -> bool:
+        return as_object(self._agreement.capabilities.get("resources")).get("subscribe") is True
+
+    def subscribe(self, uri: str, *, is_wanted: bool) -> None:
+        if is_wanted:
+            self._subscribed[uri] = None
+        else:
+            self._subscribed.pop(uri, None)
+        self.update()
+
+    def update(self) -> None:
+        self._wake.set()
+        self._on_change()
+
+    async def run(self) -> None:
+        """Update the subscriptions whenever they change, until cancelled."""
+        is_handshake = self._agreement.era is Era.HANDSHAKE
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._publish_updates)
+            with contextlib.suppress(anyio.ClosedResourceError):  # reported with the end
+                await (self._ask_for_each() if is_handshake else self._listen())
+            tasks.cancel_scope.cancel()
+
+    async def _publish_updates(self) -> None:
+        """Publish updates of resources, the first at once, then not for each of a flood."""
+        while True:
+            await self._updated.wait()
+            self._updated = anyio.Event()
+            self._on_change()
+            await anyio.sleep(_PUBLISH_S)
+
+    # The handshake era
+
+    async def _ask_for_each(self) -> None:
+        while True:
+            self._wake = anyio.Event()
+            await self._set_level()
+            self.begun.set()
+            for uri in [uri for uri in self._subscribed if uri not in self._reported]:
+                self._reported[uri] = None
+                await self._ask(SUBSCRIBE, {"uri": uri})
+            for uri in [uri for uri in self._reported if uri not in self._subscribed]:
+                del self._reported[uri]
+                await self._ask(UNSUBSCRIBE, {"uri": uri})
+            await self._wake.wait()
+
+    async def _set_level(self) -> None:
+        level = self._settings().log_level
+        if level is None or level == self._level or "logging" not in self._agreement.capabilities:
+            return
+        self._level = level
+        await self._ask(SET_LOG_LEVEL, {"level": level})
+
+    async def _ask(self, method: str, params: JsonObject) -> None:
+        exchange = self._connection.outbox.ask(method, params)
+        await self._connection.outbox.settle(exchange, _LIMIT_S)
+        self._note(method, exchange)
+
+    def _note(self, method: str, exchange: PendingRequest) -> None:
+        """Keep what the server refused, unless the connection is ending."""
+        where = self._connection.id
+        if not self._connection.is_open:
+            return
+        if exchange.reply is None:
+            self._report(
+                ErrorDetails(f"The server did not answer {method} within {_LIMIT_S:g} s", where)
+            )
+        elif exchange.reply.error is not None:
+            text = exchange.reply.error.get("message")
+            self._report(ErrorDetails(f"The server refused {method}: {text}", where))
+
+    def _report(self, error: ErrorDetails | None) -> None:
+        self.error = error
+        self._on_change()
+
+    # 2026-07-28
+
+    async def _listen(self) -> None:
+        while True:
+            self._wake = anyio.Event()
+            self._stamp_level()
+            self.begun.set()
+            wanted = self._wanted()
+            async with anyio.create_task_group() as tasks:
+                if wanted:
+                    tasks.start_soon(self._listen_for, wanted)
+                while self._wanted() == wanted:
+                    await self._wake.wait()
+                    self._wake = anyio.Event()
+                    self._stamp_level()
+                tasks.cancel_scope.cancel()
+
+    def _stamp_level(self) -> None:
+        peer, level = self._connection.outbox.peer, self._settings().log_level
+        stamps = {key: value for key, value in peer.stamps.items() if key != LOG_LEVEL_KEY}
+        peer.stamps = stamps if level is None else {**stamps, LOG_LEVEL_KEY: level}
+
+    def _wanted(self) -> JsonObject:
+        """What to listen for: lists that may change, and the subscribed resources."""
+        capabilities = self._agreement.capabilities
+        wanted: JsonObject = {
+            name: True
+            for capability, name in _LISTS.items()
+            if self._follows_lists
+            and as_object(capabilities.get(capability)).get("listChanged") is True
+        }
+        if self._subscribed:
+            wanted["resourceSubscriptions"] = list(self._subscribed)
+        return wanted
+
+    async def _listen_for(self, wanted: JsonObject) -> None:
+        """Listen, and again when the server ends it; not after a refusal."""
+        for pause_s in _endless(_PAUSES_S):
+            try:
+                exchange = self._connection.outbox.ask(LISTEN, {"notifications": wanted})
+            except anyio.ClosedResourceError:
+                return
+            try:
+                await exchange.over()
+            finally:
+                self._give_up(exchange)
+            if exchange.end is ExchangeEnd.LOST and exchange.loss is None:
+                return  # the whole connection has ended
+            if exchange.reply is not None and exchange.reply.error is not None:
+                self._note(LISTEN, exchange)
+                return
+            await anyio.sleep(pause_s)
+
+    def _give_up(self, exchange: PendingRequest) -> None:
+        if exchange.end is None:
+            self._connection.outbox.send_cancel(exchange, "The subscriptions changed")
+            self._connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
+
+    def _watch(self, fact: NotificationReceived) -> None:
+        if self._updates.note(fact):
+            self._updated.set()
+
+
+def _endless(pauses_s: tuple[float, ...]) -> Iterable[float]:
+    yield from pauses_s
+    while True:
+        yield pauses_s[-1]

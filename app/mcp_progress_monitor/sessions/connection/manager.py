@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import NoKeyring
 from mcp_progress_monitor.sessions.connection.negotiation import FILE_NAME, EraMemory
-from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+from mcp_progress_monitor.sessions.connection.session import ReconnectPolicy
 from mcp_progress_monitor.sessions.transport import base
 from mcp_progress_monitor.sessions.transport.base import SignIns, TransportResources
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, not_connected

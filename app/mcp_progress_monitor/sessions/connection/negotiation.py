@@ -86,15 +86,15 @@ class EraMemory:
         kept = self._read().get(_key(definition))
         return None if kept is None else kept.era
 
-    def learn(self, definition: ServerDefinition, verdict: ProvenEra) -> None:
+    def learn(self, definition: ServerDefinition, proven: ProvenEra) -> None:
         key = _key(definition)
         held = self._read()
         kept = held.get(key)
-        if not verdict.was_asked and kept is not None and kept.said == verdict.said:
+        if not proven.was_asked and kept is not None and kept.said == proven.said:
             return
-        if verdict.was_asked:
+        if proven.was_asked:
             held.pop(key, None)
-            held[key] = _Kept(verdict.era, verdict.said, self._clock.wall())
+            held[key] = _Kept(proven.era, proven.said, self._clock.wall())
         elif held.pop(key, None) is None:
             return
         self._write(held)

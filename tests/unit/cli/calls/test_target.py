@@ -9,8 +9,7 @@ import click
 import pytest
 
 from mcp_progress_monitor import paths
-from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.cli.calls.target import (

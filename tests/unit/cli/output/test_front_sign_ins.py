@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from mcp_progress_monitor.cli.output.front import SignInNotices
+from mcp_progress_monitor.cli.output.front import ServerNotices
 from mcp_progress_monitor.cli.output.text_front import sign_in_lines
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -45,7 +45,7 @@ class NotedFront:
 
 def test_each_sign_in_is_reported_once_and_again_when_it_is_another() -> None:
     servers, front = Servers(), NotedFront()
-    teller = SignInNotices(cast("Engine", servers), cast("Front", front))
+    teller = ServerNotices(cast("Engine", servers), cast("Front", front))
     changed = Update(servers=frozenset({"remote"}))
     teller.on_update(changed)
     first, second = SignIn("remote", URL), SignIn("remote", URL + "2")

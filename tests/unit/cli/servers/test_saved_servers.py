@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor import private_file
-from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.cli.entry import main

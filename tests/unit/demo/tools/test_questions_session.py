@@ -9,7 +9,7 @@ import pytest
 
 from mcp_progress_monitor.demo.call import LEVELS
 from mcp_progress_monitor.demo.eras import ERAS, HANDSHAKE_VERSIONS, LOG_LEVEL_STAMP
-from mcp_progress_monitor.demo.subscriptions import LISTS
+from mcp_progress_monitor.demo.questions import LISTS
 from tests.unit.demo.client import PER_REQUEST, Message, Played
 from tests.unit.demo.host import Host
 

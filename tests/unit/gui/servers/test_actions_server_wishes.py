@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.gui.servers.actions import ServerAction, can, can_all
 from mcp_progress_monitor.gui.servers.model import ServerRow
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition

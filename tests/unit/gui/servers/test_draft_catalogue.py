@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.gui.servers.draft import (
     Draft,
     EnteredValue,

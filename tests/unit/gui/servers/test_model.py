@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.servers.model import ABOUT, ROW, SERVER, STORY, ServersModel
 from mcp_progress_monitor.snapshots.servers import Retry, ServerSnapshot, ServerState

@@ -283,7 +283,7 @@ async def test_a_defect_in_watching_files_ends_nothing_else(
     async def fail(*_given: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.file_watch.FileWatcher.run", fail)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.connector.FileWatcher.run", fail)
     async with playing(Stage(monkeypatch)) as stage:
         watched = definition(watch=FileWatch(is_on=True))
         await stage.connector.disconnect("s")

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
-from mcp_progress_monitor.sessions.transport.http import posts, streams
+from mcp_progress_monitor.sessions.transport.http import streams, transport
 from tests.unit.sessions.http.scripted import (
     Asked,
     Line,
@@ -36,7 +36,7 @@ _CHUNK = b"x" * 40_000
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too large is soon there."""
-    monkeypatch.setattr(posts, "MOST_BYTES", _MOST)
+    monkeypatch.setattr(transport, "MOST_BYTES", _MOST)
     monkeypatch.setattr(streams, "MOST_BYTES", _MOST)
     monkeypatch.setattr(
         "mcp_progress_monitor.sessions.transport.http.receive_queue._HELD_BYTES", 1000

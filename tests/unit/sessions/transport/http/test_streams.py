@@ -12,7 +12,7 @@ from mcp_progress_monitor.protocol.eras import PER_REQUEST
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.messages import INITIALIZED
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
-from mcp_progress_monitor.sessions.transport.http import posts, streams
+from mcp_progress_monitor.sessions.transport.http import streams, transport
 from tests.unit.sessions.http.scripted import Asked, Line, Out, connected, event, progress, reply
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ async def test_a_message_that_is_too_large_closes_the_stream(
 
 
 async def test_a_body_that_is_too_large_ends_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posts, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(transport, "MOST_BYTES", 100_000)
 
     async def script(_asked: Asked, out: Out) -> None:
         await out.body("200 OK", "application/json", b"[" + b" " * 200_000 + b"]")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.catalogue.clients import KNOWN
+from mcp_progress_monitor.cli.commands import KNOWN_CLIENTS
 from mcp_progress_monitor.cli.entry import main
-from mcp_progress_monitor.cli.servers.commands import KNOWN_CLIENTS
 from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import anyio
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.eras import Agreement
 from mcp_progress_monitor.protocol.messages import LOG_LEVEL_KEY
-from mcp_progress_monitor.sessions.connection.subscriptions import Subscriptions
+from mcp_progress_monitor.sessions.connection.lists import Subscriptions
 from mcp_progress_monitor.sessions.transport.base import Loss
 from mcp_progress_monitor.snapshots.settings import ServerSettings
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to, result
@@ -195,9 +195,7 @@ async def test_a_server_that_refuses_to_be_listened_to_is_left_alone() -> None:
 async def test_a_subscription_that_the_server_ends_is_begun_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "mcp_progress_monitor.sessions.connection.subscriptions._PAUSES_S", (0.0, 60.0)
-    )
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.lists._PAUSES_S", (0.0, 60.0))
 
     def ending(message: Message) -> list[Message]:
         params = {"requestId": message.get("id")}
@@ -212,9 +210,7 @@ async def test_a_subscription_that_the_server_ends_is_begun_again(
 async def test_a_server_whose_stream_alone_was_lost_is_listened_to_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "mcp_progress_monitor.sessions.connection.subscriptions._PAUSES_S", (0.0, 60.0)
-    )
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.lists._PAUSES_S", (0.0, 60.0))
     async with reading(by_method(), "2026-07-28", tools={"listChanged": True}) as reader:
         await reader.server.until_sent("subscriptions/listen")
         request = next(number for number in range(20) if reader.connection.is_due(number))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-from mcp_progress_monitor.catalogue.import_preview import ImportRow, ImportStatus
-from mcp_progress_monitor.catalogue.reading import FoundServer
-from mcp_progress_monitor.catalogue.variables import Input
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
+from mcp_progress_monitor.catalogue.clients import Input
+from mcp_progress_monitor.catalogue.reading import FoundServer, ImportRow, ImportStatus
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-from mcp_progress_monitor.wording.imports import (
+from mcp_progress_monitor.wording.clients import (
     STATUS_TEXTS,
     address_or_error,
     detail_lines,

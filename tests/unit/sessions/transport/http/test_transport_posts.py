@@ -11,7 +11,7 @@ from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.sessions.connection.connection import Upkeep
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
-from mcp_progress_monitor.sessions.transport.http import posts
+from mcp_progress_monitor.sessions.transport.http import transport
 from tests.unit.sessions.http.scripted import Asked, Out, Script, connected, event, progress, reply
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ async def test_a_body_that_is_no_message_is_recorded() -> None:
 async def test_an_http_error_is_reported_although_its_body_never_ends(
     begin: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(posts, "REFUSAL_S", 0.05)
+    monkeypatch.setattr(transport, "REFUSAL_S", 0.05)
 
     async def script(_asked: Asked, out: Out) -> None:
         await out.head("503 Busy", {"Content-Type": "text/html"})

@@ -13,8 +13,8 @@ import anyio.to_thread
 import pytest
 import watchfiles
 
-from mcp_progress_monitor.sessions.connection import file_watch
-from mcp_progress_monitor.sessions.connection.file_watch import (
+from mcp_progress_monitor.sessions.connection import connector
+from mcp_progress_monitor.sessions.connection.connector import (
     FileWatcher,
     InFolders,
     Watched,
@@ -277,7 +277,7 @@ async def test_a_folder_that_is_made_again_at_once_is_watched_again(tmp_path: Pa
 
 
 def test_what_is_deleted_is_called_so_by_the_library() -> None:
-    assert watchfiles.Change(file_watch.DELETED) is watchfiles.Change.deleted
+    assert watchfiles.Change(connector.DELETED) is watchfiles.Change.deleted
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
@@ -307,5 +307,5 @@ def test_a_flood_of_changes_is_looked_through_without_a_path_for_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = InFolders([str(tmp_path)], ("*.py",))
-    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.file_watch.Path", None)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.connector.Path", None)
     assert folders.counts(str(tmp_path / "deep" / "a.py"))

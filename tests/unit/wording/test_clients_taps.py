@@ -10,7 +10,7 @@ import pytest
 from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CURSOR, KNOWN, McpClient
 from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
 from mcp_progress_monitor.catalogue.taps import EntryTap, Launch, TapProgram, wrapper
-from mcp_progress_monitor.wording.taps import (
+from mcp_progress_monitor.wording.clients import (
     done_text,
     next_step,
     refusal_text,

@@ -6,20 +6,19 @@ import pytest
 
 from mcp_progress_monitor.tracker.snapshot import JobState, TaskSnapshot, TaskStep
 from mcp_progress_monitor.wording import jobs as job_texts
-from mcp_progress_monitor.wording import tasks as task_texts
 from tests.job_stand_ins import detail, job, new_job
 
 TASK = TaskSnapshot("t-1", "working", "Step 3", 500, 61.2, 213.2, 12, True, polled_s=2.4)
 
 
 def test_a_status_is_worded_and_an_unknown_one_is_shown_as_received() -> None:
-    assert task_texts.status_text("input_required") == "Input required"
-    assert task_texts.status_text("pau\x1bsed") == "pau\\x1bsed"
-    assert task_texts.status_text("") == "no status"
+    assert job_texts.status_text("input_required") == "Input required"
+    assert job_texts.status_text("pau\x1bsed") == "pau\\x1bsed"
+    assert job_texts.status_text("") == "no status"
 
 
 def test_a_running_task_tells_time_to_live_polling_and_rounds() -> None:
-    words = task_texts.numbers(detail(job(task=TASK), round_trips=2), TASK)
+    words = job_texts.task_numbers(detail(job(task=TASK), round_trips=2), TASK)
     assert words == (
         "kept for 1 min 2 s more · poll every 500 ms · "
         "polled 12 times, last 2 s ago · 2 rounds of input"
@@ -29,18 +28,18 @@ def test_a_running_task_tells_time_to_live_polling_and_rounds() -> None:
 @pytest.mark.parametrize("ttl", [None, 1e300, float("inf")])
 def test_a_task_without_a_limit_that_matters_says_so(ttl: float | None) -> None:
     task = TASK._replace(ttl_left_s=ttl, expires_at=ttl)
-    assert task_texts.kept(job(task=task), task) == "kept without a known limit"
+    assert job_texts.task_kept(job(task=task), task) == "kept without a known limit"
 
 
 def test_numbers_of_any_size_are_reported() -> None:
     task = TASK._replace(poll_ms=10**400)
-    assert task_texts.interval(task).startswith("poll every ")
+    assert job_texts.poll_interval(task).startswith("poll every ")
 
 
 def test_a_task_that_was_asked_to_stop_is_said_to_work_still() -> None:
     cancelling = job(task=TASK, state=JobState.CANCELLING, cancel_state="sent", cancel_s=3.2)
     assert (
-        task_texts.standing(cancelling, TASK)
+        job_texts.task_standing(cancelling, TASK)
         == "Working · cancel requested, still working · Step 3"
     )
     assert job_texts.full_state(cancelling) == "Cancelling: cancel requested, still working · 3 s"
@@ -50,7 +49,7 @@ def test_a_task_left_at_its_server_says_so_with_the_time_that_is_left() -> None:
     left = new_job(1, task=TASK._replace(is_followed=False))
     assert job_texts.state(left) == "Left on its server"
     assert job_texts.status(left) == "kept for 1 min 2 s more"
-    assert "followed again when the server is connected" in task_texts.standing(
+    assert "followed again when the server is connected" in job_texts.task_standing(
         left, left.task or TASK
     )
 
@@ -58,13 +57,13 @@ def test_a_task_left_at_its_server_says_so_with_the_time_that_is_left() -> None:
 def test_a_task_that_is_over_is_neither_left_nor_said_to_work() -> None:
     over = job(state=JobState.DONE, task=TASK._replace(is_followed=False, status="completed"))
     assert job_texts.state(over) == "Done"
-    assert task_texts.standing(over, over.task or TASK) == "Completed · Step 3"
+    assert job_texts.task_standing(over, over.task or TASK) == "Completed · Step 3"
 
 
 def test_a_step_is_reported_with_its_time_and_how_it_was_learnt() -> None:
     told = job(task=TASK)
     step = TaskStep("working", "Counting\nfiles", told.started_at + 1.0, "get", 41)
-    status, message, when, how = task_texts.row(step, told)
+    status, message, when, how = job_texts.task_row(step, told)
     assert (status, how) == ("Working", "tasks/get")
     assert "\n" not in message
     assert when == job_texts.moment(told.started_when + 1.0)

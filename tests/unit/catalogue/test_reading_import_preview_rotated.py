@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.catalogue.catalogue import Catalogue
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-from mcp_progress_monitor.catalogue.import_preview import (
+from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
+from mcp_progress_monitor.catalogue.clients import Variables
+from mcp_progress_monitor.catalogue.reading import (
+    ConfigFile,
     ImportStatus,
     candidate_keyring_secrets,
     imported_entry,
     preview,
+    read_file,
     renewed_secrets,
 )
-from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
-from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from tests.unit.catalogue.test_secrets import Drawer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from mcp_progress_monitor.exports.html.parts import facts, joined, render, table
+from mcp_progress_monitor.exports.html.sections import facts, joined, render, table
 from mcp_progress_monitor.paths import resource
 
 HOSTILE = "</b><script>'\"&\u202e\ud800"

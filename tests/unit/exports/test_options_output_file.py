@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.exports.output_file import OutputFile
+from mcp_progress_monitor.exports.options import OutputFile
 
 
 def test_it_is_whole_and_for_its_owner_alone(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+from mcp_progress_monitor.sessions.connection.session import ReconnectPolicy
 from mcp_progress_monitor.snapshots.definitions import RestartPolicy
 from mcp_progress_monitor.snapshots.servers import Retry
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_progress_monitor.protocol.eras import PER_REQUEST
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
-from mcp_progress_monitor.sessions.transport.http import posts
+from mcp_progress_monitor.sessions.transport.http import transport
 from tests.unit.sessions.http.scripted import Asked, Line, Out, connected, event, progress, reply
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ async def test_a_server_that_answers_stays_connected(status: str) -> None:
 async def test_a_server_that_only_listens_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(posts, "_LIMIT_S", 0.1)
+    monkeypatch.setattr(transport, "_LIMIT_S", 0.1)
     server = Server("silence")
     async with connected(server.script) as line:
         line.connection.agreed(PER_REQUEST)

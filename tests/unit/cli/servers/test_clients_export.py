@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, CatalogueEntry
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 

@@ -11,7 +11,7 @@ from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.cli.entry import main
-from mcp_progress_monitor.cli.servers import import_export
+from mcp_progress_monitor.cli.servers import clients
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
@@ -42,7 +42,7 @@ def keyring(monkeypatch: pytest.MonkeyPatch) -> type[Drawer]:
     """Stand in for the system's keyring."""
     monkeypatch.setattr(Drawer, "secrets", {})
     monkeypatch.setattr(Drawer, "is_locked", False)
-    monkeypatch.setattr(import_export, "SystemKeyring", Drawer)
+    monkeypatch.setattr(clients, "SystemKeyring", Drawer)
     return Drawer
 
 

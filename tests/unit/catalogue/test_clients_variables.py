@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_progress_monitor.catalogue.variables import (
+from mcp_progress_monitor.catalogue.clients import (
     Input,
     Resolver,
     Syntax,

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.catalogue.catalogue import Catalogue
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-from mcp_progress_monitor.catalogue.import_preview import (
+from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
+from mcp_progress_monitor.catalogue.clients import Variables
+from mcp_progress_monitor.catalogue.reading import (
+    ConfigFile,
     ImportStatus,
     changes_between,
     imported_entry,
     preview,
+    read_file,
     save_rows,
 )
-from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
 from mcp_progress_monitor.catalogue.secrets import KeptSecrets, in_keyring, values_of
-from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.snapshots.definitions import (
     HttpDefinition,
     RestartPolicy,
@@ -232,7 +232,7 @@ def test_many_servers_are_not_each_compared_with_all_that_are_saved(
         compared.append(found.name)
         return changes_between(held, found, *more)
 
-    monkeypatch.setattr("mcp_progress_monitor.catalogue.import_preview.changes_between", counted)
+    monkeypatch.setattr("mcp_progress_monitor.catalogue.reading.changes_between", counted)
     servers = [
         StdioDefinition(name=f"s{number}", command="npx", args=(f"c{number}",))
         for number in range(40)

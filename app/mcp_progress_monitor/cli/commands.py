@@ -1,0 +1,731 @@
+"""The groups of commands and the smaller commands: names, options, help with examples.
+
+Loaded by `--help`: what each needs is imported when it runs. `tap -- COMMAND` itself is run without
+this module (`cli.tapping`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcp_progress_monitor.cli.options import (
+    Invocation,
+    OwnCommand,
+    RenamedOption,
+    ServerCommand,
+    answer,
+    common_options,
+    config_options,
+    group_options,
+    json_events,
+    limits,
+    name_values,
+    output,
+    own_options,
+    request_options,
+    server_log,
+)
+from mcp_progress_monitor.snapshots.limits import OTHER_IDLE_S, TOOL_IDLE_S
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.cli.common import CommonOptions
+
+_RESOURCES_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor resources --demo
+  mcp-progress-monitor resources --json -- npx -y @modelcontextprotocol/server-everything
+"""
+_READ_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor read --demo demo://welcome
+  mcp-progress-monitor read --demo demo://report --json
+  mcp-progress-monitor read --demo demo://picture -o picture.svg
+  mcp-progress-monitor read file:///srv/notes.txt --server files
+
+Press Ctrl+C once to cancel the request and wait briefly for the server, twice to exit immediately.
+"""
+_PROMPTS_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor prompts --demo
+  mcp-progress-monitor prompts --json --url http://localhost:8000/mcp
+"""
+_PROMPT_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor prompt --demo greet --arg name=Ada
+  mcp-progress-monitor prompt --demo explain --arg topic=tides --json
+  mcp-progress-monitor prompt review --arg file=main.py -- python server.py
+
+Press Ctrl+C once to cancel the request and wait briefly for the server, twice to exit immediately.
+"""
+_REQUEST_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor request --demo tools/list
+  mcp-progress-monitor request --demo tools/list | jq '.tools[].name'
+  mcp-progress-monitor request completion/complete --params @complete.json -- python server.py
+  mcp-progress-monitor request --demo tools/call --params '{"name": "burst"}' --json
+
+\b
+--params is not validated, and its "_meta" is sent unchanged. With --no-token, a method that
+does not create a job has no "request" event, and "job" is null.
+
+Press Ctrl+C once to cancel the request and wait briefly for the server, twice to exit immediately.
+"""
+_json_document = click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
+
+
+@click.command(
+    cls=ServerCommand, epilog=_RESOURCES_EXAMPLES, short_help="List a server's resources."
+)
+@common_options
+@_json_document
+def resources(invocation: Invocation, as_json: bool) -> int:
+    """List a server's resources and resource templates."""
+    from mcp_progress_monitor.cli.calls.listings import list_resources
+
+    return list_resources(invocation, in_json=as_json)
+
+
+@click.command(cls=ServerCommand, epilog=_READ_EXAMPLES, short_help="Read a resource.")
+@common_options
+@click.argument("uri")
+@output
+@request_options()
+def read(invocation: Invocation, /, **chosen: Any) -> int:
+    """Read the resource URI. Progress goes to standard error, the text to standard output.
+
+    The server need not list the URI. Binary data is not printed; save it with -o.
+    """
+    from mcp_progress_monitor.cli.orders import ReadOrder
+
+    order = ReadOrder(**chosen)
+    from mcp_progress_monitor.cli.calls.call import read_resource
+
+    return read_resource(invocation, order)
+
+
+@click.command(cls=ServerCommand, epilog=_PROMPTS_EXAMPLES, short_help="List a server's prompts.")
+@common_options
+@_json_document
+def prompts(invocation: Invocation, as_json: bool) -> int:
+    """List a server's prompts and their arguments."""
+    from mcp_progress_monitor.cli.calls.listings import list_prompts
+
+    return list_prompts(invocation, in_json=as_json)
+
+
+@click.command(cls=ServerCommand, epilog=_PROMPT_EXAMPLES, short_help="Get a prompt.")
+@common_options
+@click.argument("name")
+@click.option(
+    "--arg",
+    "pairs",
+    callback=name_values,
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set an argument of the prompt. Values are always strings. Repeatable.",
+)
+@request_options()
+def prompt(invocation: Invocation, /, **chosen: Any) -> int:
+    """Get the prompt NAME and print its messages, each below its role."""
+    from mcp_progress_monitor.cli.orders import PromptOrder
+
+    order = PromptOrder(**chosen)
+    from mcp_progress_monitor.cli.calls.call import get_prompt
+
+    return get_prompt(invocation, order)
+
+
+@click.command(cls=ServerCommand, epilog=_REQUEST_EXAMPLES, short_help="Send any request.")
+@common_options
+@click.argument("method")
+@click.option(
+    "--params",
+    metavar="JSON|@FILE",
+    help="Set the parameters from a JSON object or from a file that contains one.",
+)
+@request_options()
+def request(invocation: Invocation, /, **chosen: Any) -> int:
+    """Send a request with any METHOD and print its result as JSON."""
+    from mcp_progress_monitor.cli.orders import RawOrder
+
+    order = RawOrder(**chosen)
+    from mcp_progress_monitor.cli.calls.call import send_request
+
+    return send_request(invocation, order)
+
+
+_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor tasks list --server builds
+  mcp-progress-monitor tasks get 786512e2 --server builds
+  mcp-progress-monitor tasks follow 786512e2 --server builds --json
+  mcp-progress-monitor tasks cancel 786512e2 --url http://localhost:8000/mcp
+
+\b
+These commands need a server that outlives them: one with a URL, or one that keeps tasks
+on disk. Some servers know a task only in the session that created it. Tasks created by
+`call` are also saved on this computer: see resume --list. Revision 2026-07-28 cannot
+list tasks.
+"""
+_FOLLOW_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor tasks follow 786512e2 --url http://localhost:8000/mcp
+  mcp-progress-monitor tasks follow 786512e2 --server builds --answers answers.json --json
+
+Ctrl+C stops following the task, but does not cancel it. To cancel it, use: tasks cancel
+"""
+_one_task = click.argument("task", metavar="TASK_ID")
+
+
+@click.group(epilog=_EXAMPLES, subcommand_metavar="COMMAND [ARG]...")
+@common_options
+@click.pass_context
+def tasks(ctx: click.Context, invocation: Invocation) -> int:
+    """List, show, follow and cancel a server's tasks."""
+    ctx.obj = invocation
+    return 0
+
+
+@tasks.command(name="list", cls=ServerCommand, short_help="List a server's tasks.")
+@common_options
+@_json_document
+def list_tasks_(invocation: Invocation, as_json: bool) -> int:
+    """List a server's tasks, including those of other clients (2025-11-25 only)."""
+    from mcp_progress_monitor.cli.calls.call import list_tasks
+
+    return list_tasks(invocation, in_json=as_json)
+
+
+@tasks.command(cls=ServerCommand, short_help="Show the status of a task.")
+@common_options
+@_one_task
+@limits(OTHER_IDLE_S)
+@json_events
+def get(invocation: Invocation, /, **chosen: Any) -> int:
+    """Show the status of a task, as the server reports it."""
+    from mcp_progress_monitor.cli.calls.call import get_task
+    from mcp_progress_monitor.cli.orders import TaskOrder
+
+    return get_task(invocation, TaskOrder(no_token=True, **chosen))
+
+
+@tasks.command(cls=ServerCommand, epilog=_FOLLOW_EXAMPLES, short_help="Wait for a task's result.")
+@common_options
+@_one_task
+@limits(TOOL_IDLE_S)
+@answer
+@server_log
+@json_events
+def follow(invocation: Invocation, /, **chosen: Any) -> int:
+    """Follow a task until it ends and print its result.
+
+    Questions of the task are asked on the terminal, or answered by --answers.
+    """
+    from mcp_progress_monitor.cli.calls.call import follow_task
+    from mcp_progress_monitor.cli.orders import TaskOrder
+
+    return follow_task(invocation, TaskOrder(no_token=True, **chosen))
+
+
+@tasks.command(cls=ServerCommand, short_help="Cancel a task.")
+@common_options
+@_one_task
+@limits(OTHER_IDLE_S)
+@json_events
+def cancel(invocation: Invocation, /, **chosen: Any) -> int:
+    """Ask the server to cancel a task. In 2026-07-28, the task may keep running for a while."""
+    from mcp_progress_monitor.cli.calls.call import cancel_task
+    from mcp_progress_monitor.cli.orders import TaskOrder
+
+    return cancel_task(invocation, TaskOrder(no_token=True, **chosen))
+
+
+KNOWN_CLIENTS = (
+    "claude-desktop",
+    "claude-code",
+    "vscode",
+    "cursor",
+    "windsurf",
+    "cline",
+    "gemini",
+    "codex",
+    "zed",
+    "inspector",
+)
+"""Clients whose files are looked for on this computer."""
+CLIENTS = (*KNOWN_CLIENTS, "common", "mcp-progress-monitor")
+
+_SERVERS_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor servers import
+  mcp-progress-monitor servers import ~/.cursor/mcp.json --all
+  mcp-progress-monitor servers trust files
+  mcp-progress-monitor call --server files list_directory --arg path=/tmp
+"""
+_IMPORT_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor servers import
+  mcp-progress-monitor servers import .vscode/mcp.json --dry-run
+  mcp-progress-monitor servers import ~/.codex/config.toml figma context7
+  mcp-progress-monitor servers import mcp.json --all --input api-key=1234
+
+\b
+Values that look like secrets are stored in the system keyring. Without a keyring, they
+are replaced by references to environment variables, which are listed.
+"""
+_ADD_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor servers add files -- npx -y @modelcontextprotocol/server-filesystem /tmp
+  mcp-progress-monitor servers add db --env 'PASSWORD=${env:DB_PASSWORD}' -- ./db-server
+  mcp-progress-monitor servers add web --url https://example.com/mcp --oauth
+  mcp-progress-monitor servers add api --url http://localhost:8000/mcp \\
+      --header 'Authorization: Bearer ${env:API_TOKEN}'
+"""
+_TRUST_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor servers trust files
+  mcp-progress-monitor servers trust db --config .mcp.json
+  mcp-progress-monitor servers trust db --config .mcp.json --yes
+"""
+_EXPORT_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor servers export --client vscode -o .vscode/mcp.json
+  mcp-progress-monitor servers export files web --client codex
+  mcp-progress-monitor servers export --with-secrets -o backup.json
+
+\b
+Without --with-secrets, the values of variables and headers are replaced by references
+to environment variables, which are listed. An existing file keeps its other servers and
+settings, and a TOML file its comments.
+"""
+
+
+_REFUSED = ("demo", "config", "server", "record")
+"""Options of commands that connect to servers, which `add` rejects."""
+
+
+@click.group(
+    invoke_without_command=True, epilog=_SERVERS_EXAMPLES, subcommand_metavar="[COMMAND [ARG]...]"
+)
+@group_options
+@click.pass_context
+def servers(ctx: click.Context, invocation: Invocation) -> int:
+    """Manage saved servers: add, import, approve, export.
+
+    Without a command, this lists them.
+    """
+    ctx.obj = invocation
+    if ctx.invoked_subcommand is None:
+        from mcp_progress_monitor.cli.servers.saved import list_servers
+
+        return list_servers(invocation.common, in_json=False)
+    return 0
+
+
+@servers.command(name="list", short_help="List the saved servers.")
+@own_options
+@_json_document
+def list_(invocation: Invocation, as_json: bool) -> int:
+    """List the saved servers. The values of variables and headers are not shown."""
+    from mcp_progress_monitor.cli.servers.saved import list_servers
+
+    return list_servers(invocation.common, in_json=as_json)
+
+
+@servers.command(
+    name="import",
+    cls=OwnCommand,
+    epilog=_IMPORT_EXAMPLES,
+    short_help="Import servers from another client.",
+)
+@own_options
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("names", nargs=-1)
+@click.option(
+    "--client",
+    type=click.Choice(CLIENTS),
+    help="Read the file in this client's format (default: detected).",
+)
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show the servers without saving them.")
+@click.option("--all", "takes_all", is_flag=True, help="Import all new and changed servers.")
+@click.option(
+    "--input",
+    "answers",
+    callback=name_values,
+    metavar="ID=VALUE",
+    multiple=True,
+    help="Set an input that the file asks for. Repeatable. Default: ask on the terminal.",
+)
+@click.option(
+    "--workspace",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Use this folder for ${workspaceFolder}.",
+)
+@click.option("--with-secrets", is_flag=True, help="Save secrets as plain text.")
+def import_(invocation: Invocation, /, **chosen: Any) -> int:
+    """Import servers from another client's configuration FILE: those in NAMES, or --all.
+
+    First shows which servers are new, changed or the same. Without FILE, lists the configuration
+    files on this computer. No server runs before you approve it.
+    """
+    from mcp_progress_monitor.cli.servers.clients import ServersImport, import_servers
+
+    return import_servers(invocation.common, ServersImport(**chosen))
+
+
+@servers.command(
+    cls=ServerCommand,
+    hides=_REFUSED,
+    needs_server=False,
+    epilog=_ADD_EXAMPLES,
+    short_help="Save a command or a URL.",
+)
+@common_options
+@click.argument("name")
+@click.option(
+    "--connect-at-start", "at_start", is_flag=True, help="Connect whenever the window opens."
+)
+def add(invocation: Invocation, name: str, at_start: bool) -> int:
+    """Save a server as NAME: the command after --, or a URL.
+
+    Adding a server approves it. Values are saved as plain text: for secrets, use references such as
+    ${env:API_TOKEN}.
+    """
+    from mcp_progress_monitor.cli.servers.saved import add_server
+
+    if invocation.common.record is not None:
+        raise click.UsageError("--record cannot be used with 'add', which connects to no server.")
+    return add_server(invocation.common, name, connects_at_start=at_start)
+
+
+@servers.command(cls=OwnCommand, short_help="Remove saved servers.")
+@own_options
+@click.argument("names", nargs=-1, required=True)
+@click.option(
+    "--with-secrets/--keep-secrets",
+    default=None,
+    help="Delete or keep their secrets in the system keyring (default: ask). Secrets that another"
+    " saved server uses are kept.",
+)
+def remove(invocation: Invocation, names: tuple[str, ...], with_secrets: bool | None) -> int:
+    """Remove the saved servers NAMES and their approvals."""
+    from mcp_progress_monitor.cli.servers.saved import remove_servers
+
+    return remove_servers(invocation.common, names, with_secrets=with_secrets)
+
+
+@servers.command(cls=OwnCommand, short_help="Enable saved servers.")
+@own_options
+@click.argument("names", nargs=-1, required=True)
+def enable(invocation: Invocation, names: tuple[str, ...]) -> int:
+    """Enable the saved servers NAMES."""
+    from mcp_progress_monitor.cli.servers.saved import enable_servers
+
+    return enable_servers(invocation.common, names, is_disabled=False)
+
+
+@servers.command(cls=OwnCommand, short_help="Disable saved servers.")
+@own_options
+@click.argument("names", nargs=-1, required=True)
+def disable(invocation: Invocation, names: tuple[str, ...]) -> int:
+    """Disable the saved servers NAMES: keep them, but never connect to them."""
+    from mcp_progress_monitor.cli.servers.saved import enable_servers
+
+    return enable_servers(invocation.common, names, is_disabled=True)
+
+
+@servers.command(cls=OwnCommand, epilog=_TRUST_EXAMPLES, short_help="Approve a server.")
+@config_options
+@click.argument("name")
+@click.option("--yes", "is_agreed", is_flag=True, help="Approve without asking.")
+def trust(invocation: Invocation, name: str, is_agreed: bool) -> int:
+    """Approve the server NAME: a saved server, or one in --config FILE.
+
+    Shows exactly what would run. If the file changes it later, you must approve it again.
+    """
+    from mcp_progress_monitor.cli.servers.saved import trust_server
+
+    return trust_server(invocation.common, name, is_agreed=is_agreed)
+
+
+@servers.command(name="sign-out", cls=OwnCommand, short_help="Sign out of a server.")
+@config_options
+@click.argument("name")
+def sign_out(invocation: Invocation, name: str) -> int:
+    """Delete the tokens from signing in to the server NAME with the browser.
+
+    Open connections keep theirs. The authorization server is not notified.
+    """
+    from mcp_progress_monitor.cli.servers.saved import sign_out_server
+
+    return sign_out_server(invocation.common, name)
+
+
+@servers.command(
+    name="client-metadata", cls=OwnCommand, short_help="Print a client ID metadata document."
+)
+@own_options
+@click.argument("url")
+def client_metadata(invocation: Invocation, url: str) -> int:
+    """Print this program's OAuth client ID metadata document, for you to host at URL.
+
+    Use that URL as a server's client ID. Authorization servers that support such documents then
+    identify this program without registration. This command sends nothing.
+    """
+    from mcp_progress_monitor.cli.servers.saved import print_client_metadata
+
+    return print_client_metadata(url)
+
+
+@servers.command(
+    cls=OwnCommand, epilog=_EXPORT_EXAMPLES, short_help="Export saved servers to another client."
+)
+@own_options
+@click.argument("names", nargs=-1)
+@click.option(
+    "--client",
+    "--to",
+    "to",
+    cls=RenamedOption,
+    type=click.Choice(CLIENTS),
+    default="common",
+    help="Write the format of this client (default: common, which most clients read).",
+)
+@click.option("--with-secrets", is_flag=True, help="Write the values of secrets.")
+@output
+def export(invocation: Invocation, /, **chosen: Any) -> int:
+    """Export all saved servers, or those in NAMES, as the configuration of another client."""
+    from mcp_progress_monitor.cli.servers.clients import ServersExport, export_servers
+
+    return export_servers(invocation.common, ServersExport(**chosen))
+
+
+_TAP_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor tap -- npx -y @modelcontextprotocol/server-everything
+  mcp-progress-monitor tap --name files -- python my_server.py
+  mcp-progress-monitor tap --to https://example.com/mcp
+  mcp-progress-monitor tap --script faults.txt -- python my_server.py
+  mcp-progress-monitor tap --script faults.txt --to https://example.com/mcp
+
+\b
+In an MCP client's configuration, put the program's full path in place of the
+server's command, and "tap", "--" and that command before its arguments. With
+--to, give the client the URL that is printed in place of the server's.
+
+\b
+Exit codes: those of the command; 128 and more if a signal ended it; 127 if it
+was not found. If it cannot be recorded, one line on standard error says why, and
+the command runs as usual. With --to: 0 when it was stopped, 2 if it cannot start.
+"""
+
+_MISSING = (
+    "No server command. Put -- before it. Example: mcp-progress-monitor tap -- python server.py"
+)
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=_TAP_EXAMPLES,
+    subcommand_metavar="[-- COMMAND [ARG]... | --to URL]",
+    short_help="Record the traffic between another client and its server.",
+)
+@group_options
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Show the server under this name (default: the name of the command's file).",
+)
+@click.option(
+    "--client", metavar="NAME", help="Show the client under this name until it sends its own."
+)
+@click.option(
+    "--to",
+    metavar="URL",
+    help="Forward requests to the server at URL (Streamable HTTP or HTTP+SSE).",
+)
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="With --to: listen on this local address. By default, the port is derived from URL and"
+    " stays the same.",
+)
+@click.option(
+    "--script",
+    metavar="FILE",
+    help="Change messages by the rules in FILE, one per line: delay, drop, duplicate, reorder,"
+    " corrupt, cut, kill, close. For testing; the recording is marked.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    help="With --script: seed the random numbers, to repeat a run.",
+)
+@click.pass_context
+def tap(
+    ctx: click.Context,
+    invocation: Invocation,
+    name: str | None,
+    client: str | None,
+    to: str | None,
+    listen: str | None,
+    script: str | None,
+    seed: int | None,
+) -> int:
+    """Run an MCP server for another client, and record their messages.
+
+    Run this in place of the server's command. Bytes pass unchanged in both directions, whatever
+    happens to the recording. The window shows the session while it runs, and "open" shows its
+    recording, which is in recordings/live in the data folder.
+
+    For a server with a URL, use --to: it passes HTTP on until Ctrl+C, and prints the URL for the
+    client. Credentials pass and are not recorded. Servers that need OAuth sign-in cannot be
+    watched this way.
+    """
+    ctx.obj = invocation
+    if ctx.invoked_subcommand is not None:
+        return 0
+    common = invocation.common
+    if to is not None:
+        if common.command is not None:
+            raise click.UsageError("Use either --to URL or -- COMMAND.")
+        _refuse_others(common)
+        _check_seed(script, seed)
+        return _tap_url(to, listen, name, client, common.data_dir, script, seed)
+    if listen is not None:
+        raise click.UsageError("--listen needs --to URL.")
+    if common.command is None:
+        raise click.UsageError(_MISSING)
+    _refuse_others(common)
+    _check_seed(script, seed)
+    from mcp_progress_monitor.cli.exits import ExitCode, failing
+    from mcp_progress_monitor.cli.tapping import TapOrder, load_script, run_tap
+
+    folder = None if common.data_dir is None else str(common.data_dir)
+    with failing(ExitCode.USAGE):
+        rules = None if script is None else load_script(script, seed)
+    return run_tap(TapOrder(common.command, name, client, folder, rules))
+
+
+def _tap_url(
+    to: str,
+    listen: str | None,
+    name: str | None,
+    client: str | None,
+    data_dir: Path | None,
+    script: str | None,
+    seed: int | None,
+) -> int:
+    """Run a tap until a signal ends it; `CommandFailed` with code 2 if it cannot start."""
+    from mcp_progress_monitor.cli.exits import ExitCode, failing
+    from mcp_progress_monitor.cli.tapping import load_script
+    from mcp_progress_monitor.tap_http.program import TapOptions, run_tap
+
+    with failing(ExitCode.USAGE):
+        rules = None if script is None else load_script(script, seed, is_http=True)
+        return run_tap(TapOptions(to, listen, name, client, data_dir, rules))
+
+
+def _check_seed(script: str | None, seed: int | None) -> None:
+    if seed is not None and script is None:
+        raise click.UsageError("--seed needs --script FILE.")
+
+
+def _refuse_others(common: CommonOptions) -> None:
+    """Refuse options given before `tap` that do not apply to it."""
+    for name, value in common._asdict().items():
+        is_own = name in {"command", "data_dir", "log_level"}
+        if not is_own and value:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} cannot be used with 'tap', which runs its command.")
+
+
+_CLIENTS = f"""\b
+Clients:
+  {", ".join(KNOWN_CLIENTS[:6])},
+  {", ".join(KNOWN_CLIENTS[6:])}
+"""
+_INSTALL_EXAMPLES = f"""{_CLIENTS}
+\b
+Examples:
+  mcp-progress-monitor tap install
+  mcp-progress-monitor tap install cursor --all --dry-run
+  mcp-progress-monitor tap install claude-code files github
+
+\b
+The server keeps working if this program is uninstalled. The first time a file is
+changed, a copy of it is kept beside it, as FILE.before.
+"""
+_REMOVE_EXAMPLES = f"""{_CLIENTS}
+\b
+Examples:
+  mcp-progress-monitor tap remove cursor files
+  mcp-progress-monitor tap remove --all
+"""
+_client = click.argument(
+    "client", metavar="[CLIENT]", required=False, type=click.Choice(KNOWN_CLIENTS)
+)
+_names = click.argument("names", metavar="[SERVER]...", nargs=-1)
+_all = click.option(
+    "--all", "takes_all", is_flag=True, help="Choose all servers of the client, or of every client."
+)
+_dry_run = click.option(
+    "--dry-run", "is_dry_run", is_flag=True, help="Show what would change, and change nothing."
+)
+
+
+@tap.command(
+    cls=OwnCommand, epilog=_INSTALL_EXAMPLES, short_help="Watch servers that another client starts."
+)
+@own_options
+@_client
+@_names
+@_all
+@_dry_run
+def install(invocation: Invocation, /, **chosen: Any) -> int:
+    """Watch the servers that CLIENT starts: those named, or --all.
+
+    Changes their commands in the client's configuration file so that this program records what
+    client and server say. Shows the change first. Without CLIENT, lists the servers of all clients
+    on this computer.
+    """
+    from mcp_progress_monitor.cli.servers.clients import TapsOrder, install_taps
+
+    return install_taps(invocation.common, TapsOrder(**chosen))
+
+
+@tap.command(
+    name="remove",
+    cls=OwnCommand,
+    epilog=_REMOVE_EXAMPLES,
+    short_help="Stop watching servers that another client starts.",
+)
+@own_options
+@_client
+@_names
+@_all
+@_dry_run
+def tap_remove(invocation: Invocation, /, **chosen: Any) -> int:
+    """Stop watching the servers that CLIENT starts: those named, or --all.
+
+    Restores their commands in the client's configuration file. Without CLIENT, --all does so for
+    every client. Recordings are kept.
+    """
+    from mcp_progress_monitor.cli.servers.clients import TapsOrder, remove_taps
+
+    return remove_taps(invocation.common, TapsOrder(**chosen))
+
+
+@tap.command(name="list", cls=OwnCommand, short_help="List the servers that are watched.")
+@own_options
+@_json_document
+def tap_list(invocation: Invocation, as_json: bool) -> int:
+    """List the servers that are watched: in which client and file, and whether they run now."""
+    from mcp_progress_monitor.cli.servers.clients import list_taps
+
+    return list_taps(invocation.common, in_json=as_json)
