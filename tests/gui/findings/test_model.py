@@ -17,9 +17,12 @@ from mcp_progress_monitor.findings.finding import Finding, Level
 from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.findings.groups import FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
+    COUNT,
     FINDING,
+    FIRST,
     LEVEL,
     RULE,
+    TEXT,
     FindingsModel,
     RulesModel,
     ServerRules,
@@ -74,6 +77,31 @@ def test_what_is_seen_again_changes_its_row_alone(model: FindingsModel) -> None:
     model.watch.changed.emit([two])
     assert changed == [1]
     assert model.finding(1).times == 2
+
+
+def test_what_is_only_seen_again_changes_no_column_that_is_sorted_by_default(
+    model: FindingsModel,
+) -> None:
+    one = result(FLOOD, 3)
+    shown = FindingsFilter(model)
+    shown.set_grouped(is_wanted=True)
+    model.watch.changed.emit([one])
+    columns: list[tuple[int, int]] = []
+    for each in (model, shown.sourceModel()):
+        each.dataChanged.connect(lambda a, b: columns.append((a.column(), b.column())))
+    one.add(Evidence(one.finding, 4, None, Side.SERVER))
+    model.watch.changed.emit([one])
+    assert set(columns) == {(TEXT, COUNT)}
+
+
+def test_what_is_graver_than_before_changes_all_columns(model: FindingsModel) -> None:
+    one = result(FLOOD, 3)
+    model.watch.changed.emit([one])
+    columns: list[tuple[int, int]] = []
+    model.dataChanged.connect(lambda a, b: columns.append((a.column(), b.column())))
+    one.add(Evidence(Finding(*BLANK), 5, None, Side.SERVER))
+    model.watch.changed.emit([one])
+    assert columns == [(LEVEL, FIRST)]
 
 
 def test_badges_are_counted_again_only_when_they_may_differ(model: FindingsModel) -> None:

@@ -184,20 +184,21 @@ class RuleGroups(QAbstractItemModel):
             self.endInsertRows()
             self._announce(place)
 
-    def _announce(self, place: int) -> None:
+    def _announce(self, place: int, left: int = LEVEL, right: int = FIRST) -> None:
         self._summaries.pop(place, None)
-        self.dataChanged.emit(self.index(place, LEVEL), self.index(place, FIRST))
+        self.dataChanged.emit(self.index(place, left), self.index(place, right))
 
     @Slot(QModelIndex, QModelIndex)
     def _on_changed(self, first: QModelIndex, last: QModelIndex) -> None:
         rows = range(first.row(), last.row() + 1)
+        left, right = first.column(), last.column()
         for place in {self._by_rule[self._findings.result(row).rule] for row in rows}:
             group = self.index(place, 0)
             changed = [at for at, row in enumerate(self._groups[place].rows) if row in rows]
             self.dataChanged.emit(
-                self.index(changed[0], LEVEL, group), self.index(changed[-1], FIRST, group)
+                self.index(changed[0], left, group), self.index(changed[-1], right, group)
             )
-            self._announce(place)
+            self._announce(place, left, right)
 
     @Slot()
     def _on_reset(self) -> None:

@@ -184,8 +184,10 @@ class FindingsModel(TitledTable):
         stretches = _stretches(known)
         if len(stretches) > _APART:
             stretches = [range(known[0], known[-1] + 1)]
+        # Of what is only seen again, text and count: by the others views would sort again.
+        left, right = (LEVEL, FIRST) if is_graver else (TEXT, COUNT)
         for rows in stretches:
-            self.dataChanged.emit(self.index(rows[0], 0), self.index(rows[-1], FIRST))
+            self.dataChanged.emit(self.index(rows[0], left), self.index(rows[-1], right))
         if added or is_graver:
             self._count()
         else:
