@@ -411,14 +411,16 @@ class JobList(QWidget):
 
     @Slot()
     def _on_answer(self) -> None:
-        waiting = self._those(is_answerable) or self._waiting()
+        waiting = self._those(is_answerable) or self._first_waiting()
         for job in waiting[:1]:
             self.answer_requested.emit(job)
 
-    def _waiting(self) -> tuple[JobId, ...]:
-        """The jobs that wait for the user, the oldest first."""
-        found = map(self._jobs.snapshot, sorted(self.follower.needing))
-        return tuple(job.id for job in found if job is not None and is_answerable(job))
+    def _first_waiting(self) -> tuple[JobId, ...]:
+        """The oldest job that waits for the user, if any does."""
+        for job in map(self._jobs.snapshot, sorted(self.follower.needing)):
+            if job is not None and is_answerable(job):
+                return (job.id,)
+        return ()
 
     @Slot()
     def _on_cancel(self) -> None:
@@ -557,7 +559,7 @@ class JobList(QWidget):
 
     @Slot()
     def _enable(self) -> None:
-        self._actions.enable(self._chosen(), is_any_waiting=bool(self._waiting()))
+        self._actions.enable(self._chosen(), is_any_waiting=bool(self._first_waiting()))
 
     # Time and appearance
 
