@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 from typing import TYPE_CHECKING, Final
 
@@ -91,6 +90,8 @@ def versions() -> list[str]:
 
 
 def _version(library: str) -> str:
+    import importlib.metadata  # late: 10 ms and a megabyte that only reports need
+
     try:
         return f"{library} {importlib.metadata.version(library)}"
     except importlib.metadata.PackageNotFoundError:  # as in a bundle
