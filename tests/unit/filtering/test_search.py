@@ -437,15 +437,20 @@ def test_a_token_is_another_one_on_another_connection_and_of_the_other_side() ->
     assert all_of(log.search("dt == 6s", place=5)) == [5]
 
 
-@pytest.mark.parametrize("text", ["number > 3", "time > 08:00", "dt > 1", "size > 1"])
-def test_search_strides_stay_within_the_time_of_a_slice(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(scope="module")
+def many_ticks() -> Log:
     log = Log()
     for _ in range(20):
         _ticks(log, 1000)
+    return log
+
+
+@pytest.mark.parametrize("text", ["number > 3", "time > 08:00", "dt > 1", "size > 1"])
+def test_search_strides_stay_within_the_time_of_a_slice(
+    text: str, many_ticks: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lengths: list[int] = []
-    search = log.search(text)
+    search = many_ticks.search(text)
     select = type(search._predicate).select  # noqa: SLF001  # strides are seen nowhere else
 
     def watched(self: object, stride: Stride) -> object:

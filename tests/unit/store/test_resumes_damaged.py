@@ -136,7 +136,7 @@ async def _use_damaged(tmp_path: Path, count: int, every: int = 1) -> None:
 
 
 async def test_damaged_stores_open_and_are_used(tmp_path: Path) -> None:
-    await _use_damaged(tmp_path, 25, every=5)
+    await _use_damaged(tmp_path, 15, every=5)
 
 
 @pytest.mark.campaign
