@@ -174,6 +174,7 @@ class JobTimeline(QAbstractScrollArea):
         jobs = [self._shown.job_at(self._shown.index(row, 0)) for row in rows]
         lanes = [self._lane(job, now) for job in jobs if job is not None]
         self._lanes = [lane for lane in lanes if lane is not None]
+        self._kept = {job: self._kept[job] for job in jobs if job in self._kept}
         self._measure(now)
         self.viewport().update()
 
@@ -201,7 +202,6 @@ class JobTimeline(QAbstractScrollArea):
     @Slot(QModelIndex, int, int)
     def _on_rows_changed(self) -> None:
         height = max(self.viewport().height() - self._top(), 0) // self._lane_height()
-        self._kept = {job: self._kept[job] for job in self._kept if self._shown.rowCount()}
         self.verticalScrollBar().setRange(0, max(self._shown.rowCount() - height, 0))
         self.verticalScrollBar().setPageStep(max(height, 1))
         self.refresh()
