@@ -107,7 +107,8 @@ def wrapper(program: TapProgram, name: str, client: str) -> Launch:
 
 
 def shown_name(name: str) -> str:
-    return _UNUSUAL.sub("_", name)[:_LONGEST_NAME].strip() or "server"
+    shown = _UNUSUAL.sub("_", name)[:_LONGEST_NAME].strip()
+    return "server" if shown in {"", _END} else shown
 
 
 def tap_of(command: object, args: object) -> EntryTap | None:

@@ -564,6 +564,7 @@ _PROGRAMS = st.sampled_from([HERE, GONE, WINDOWS])
 @given(json_files(), _PROGRAMS)
 @example(b'{"mcpServers":{"":{"command":"x","args":[ ]}}}', HERE)
 @example(b'{"mcpServers":{"":{"args":[],"command":"x"}}}', HERE)
+@example(b'{"mcpServers":{"--":{"command":"x"}}}', WINDOWS)
 def test_json_is_the_same_to_the_byte_after_removal(content: bytes, program: TapProgram) -> None:
     there_and_back(content, CURSOR, program)
 
