@@ -49,7 +49,11 @@ _messages = st.one_of(
 _batches = st.lists(_messages, min_size=1, max_size=20)
 _lines = st.lists(
     st.one_of(
-        _batches.map(lambda each: b"[" + b", ".join(map(encode, each)) + b"]"),
+        st.builds(
+            lambda comma, each: b"[" + comma.join(map(encode, each)) + b"]",
+            st.sampled_from([b",", b", "]),
+            _batches,
+        ),
         _messages.map(encode),
         st.sampled_from([b"[INFO] started", b"[]", b"[1,{}]", b"", b"{"]),
     ),
@@ -115,6 +119,7 @@ class Session:
                     *map(columns.methods.value, each.methods),
                     *map(columns.tokens.value, each.tokens),
                     *map(columns.sources.value, each.sources),
+                    *each.offsets,
                     *each.sizes,
                     *each.ats,
                 )
