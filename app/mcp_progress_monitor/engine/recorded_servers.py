@@ -32,6 +32,7 @@ from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Too
 from mcp_progress_monitor.sessions.connection.lists import UpdateCounts
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
+from mcp_progress_monitor.snapshots.settings import UNCHANGED
 from mcp_progress_monitor.snapshots.validated import InvalidValueError
 from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd
 
@@ -163,6 +164,7 @@ class _Server:
             resources=offers.resources,
             prompts=offers.prompts,
             stderr_tail=tuple(self.stderr),
+            own_settings=UNCHANGED,  # as of a live one, which it equals
             error=bare.error or offers.error,
             resource_updates=self.updates.newest_last,
         )
