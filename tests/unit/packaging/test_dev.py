@@ -88,6 +88,30 @@ def test_lint_runs_the_checks_without_the_tests(recorder: Recorder) -> None:
     assert len(recorder.commands) == 4
 
 
+@pytest.mark.parametrize(
+    ("is_ci", "was_run", "keeps"), [(True, False, False), (True, True, True), (False, False, True)]
+)
+def test_a_bare_clone_in_ci_keeps_nothing_of_mypy(
+    is_ci: bool,
+    was_run: bool,
+    keeps: bool,
+    recorder: Recorder,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(dev, "ROOT", tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    if is_ci:
+        monkeypatch.setenv("CI", "true")
+    if was_run:
+        (tmp_path / ".mypy_cache").mkdir()
+
+    dev.main(["lint"])
+
+    (mypy,) = [line for line in recorder.commands if "-m mypy" in line]
+    assert mypy.endswith("-m mypy") is keeps
+
+
 def test_passing_steps_exit_with_0(
     monkeypatch: pytest.MonkeyPatch, ready: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
