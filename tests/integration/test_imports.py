@@ -70,5 +70,5 @@ def test_a_recording_is_none_that_could_be_imported(tmp_path: Path) -> None:
     new = tmp_path / "new.mcprec"
     ran = run("export", str(recording), "--format", "mcprec", "--output", str(new))
     assert ran.code == 2
-    assert "HAR, logs of mcpsnoop, mcp-rec and Claude Desktop can be" in ran.err
+    assert "HAR, and logs of mcpsnoop, mcp-rec and Claude Desktop" in ran.err
     assert not new.exists()

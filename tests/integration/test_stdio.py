@@ -17,7 +17,7 @@ import pytest
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.frames import Channel, Frame
-from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.framing import RUN_LINES, FrameNumbers, Framer
 from mcp_progress_monitor.sessions.transport.stdio import STDERR_LINE_BYTES, StdioTransport
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.patience import PATIENCE_S, allowed
@@ -232,7 +232,7 @@ async def test_a_flood_comes_in_slices_small_enough_to_handle_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "most"), [("'{}'", 512), ("'plain text'", 64)], ids=["objects", "rubbish"]
+    ("line", "most"), [("'{}'", RUN_LINES), ("'plain text'", 64)], ids=["objects", "rubbish"]
 )
 async def test_objects_come_in_larger_slices_than_other_lines(line: str, most: int) -> None:
     code = f"print('\\n'.join([{line} for n in range(20_000)]))"

@@ -154,7 +154,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("mcp_progress_monitor.private_file.Path.replace", _full)
+        patch.setattr("pathlib.Path.replace", _full)
         notes.set_marked([2], is_marked=True)
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [path.name]
