@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
@@ -96,7 +97,11 @@ def loading_schemas() -> tuple[Callable[[], object], ...]:
     return tuple(functools.partial(importlib.import_module, name) for name in _SCHEMAS)
 
 
+_SESSION_BUS: Final = ("mcp_progress_monitor.gui.notifications.session_bus",)
+"""The first job wants it, to keep the computer awake; QtDBus takes 15 ms to load."""
+
+
 def loading() -> tuple[Callable[[], object], ...]:
-    names = (*_SESSIONS, *_FILTERS)
+    names = (*_SESSIONS, *_FILTERS, *(_SESSION_BUS if sys.platform == "linux" else ()))
     steps = tuple(functools.partial(importlib.import_module, name) for name in names)
     return (*steps, *loading_schemas())

@@ -143,12 +143,14 @@ async def test_what_is_ignored_stays_so_in_the_next_window(
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
         await found(program)
+        program.window.docks["findings"].raise_()
         pane = program.window.findings_pane
         pane.set_filter("rule == PROG-3")
         pane.action("ignore").trigger()
         assert pane.ignored.text() == "1 ignored"
         assert pane.shown.count == 0
     async with showing(qapp, recording, data_dir) as program:
+        program.window.docks["findings"].raise_()
         await until(lambda: program.window.findings_pane.ignored.text() == "1 ignored")
         assert program.window.findings_pane.model.ignored == (("PROG-3", "demo"),)
         badge = program.window.job_list.table.model().index(0, 0).data(BADGE)
@@ -201,6 +203,7 @@ async def test_a_replay_that_begins_again_has_no_findings_yet(
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
         await found(program)
+        program.window.docks["findings"].raise_()
         program.replay.restart()
         assert program.window.findings_pane.empty.text().startswith("No findings.")
         assert program.window.docks["findings"].windowTitle() == "Findings"

@@ -332,6 +332,8 @@ class FindingsPane(QWidget):
 
     @Slot()
     def _on_findings_changed(self) -> None:
+        if not self._is_watched:
+            return
         if self.rules_button.isChecked():
             self._lists.setCurrentWidget(self.rules_table)
         else:
@@ -379,9 +381,9 @@ class FindingsPane(QWidget):
 
     @Slot(bool)
     def set_watched(self, is_watched: bool) -> None:
-        """Explain nothing anew behind another tab, where Qt keeps panes shown."""
+        """Do nothing behind another tab, where Qt keeps panes shown; catch up when in front."""
         self._is_watched = is_watched
-        self._on_seen_again()
+        self._on_findings_changed()
 
     @Slot()
     def _on_seen_again(self) -> None:
