@@ -221,7 +221,7 @@ class RunFacts:
 
     @property
     def has_only_ticks(self) -> bool:
-        return not self._weight
+        return not self._others
 
     @property
     def is_enough(self) -> bool:
@@ -253,7 +253,7 @@ class RunFacts:
     def _add(self, found: _PlainLines) -> None:
         place = len(self._ticks)
         self._others += [(place + before, note) for before, note in found.notes]
-        self._weight += len(found.notes)
+        self._weight += len(found.ticks) + _NOTE_WEIGHT * len(found.notes)
         if not self._ticks:
             self._ticks, self._columns = found.ticks, found.columns
         else:
@@ -419,10 +419,11 @@ def _are_of(requests: Sequence[int], here: int | None) -> bool:
 
 _NUMBERS: Final = frozenset({int, float})
 _NOT_PLAIN: Final = STATUS_METHODS | {CANCELLED}
-_MOST_WEIGHT: Final = 256
-"""Plain notifications, other than ticks, that are handled at once: 3 ms of work …"""
-_WEIGHT: Final = 8  # … and how much longer another message takes
-_REQUEST_WEIGHT: Final = 16  # a request becomes a job, and a question
+_MOST_WEIGHT: Final = 640
+"""How many ticks are handled at once, if they have others among them: 2 ms of work …"""
+_NOTE_WEIGHT: Final = 3  # … and how much longer another plain notification takes
+_WEIGHT: Final = 20  # any other message
+_REQUEST_WEIGHT: Final = 40  # a request becomes a job, and a question
 
 
 def _column(values: list[Any]) -> tuple[list[Any], int]:
