@@ -130,16 +130,10 @@ def write_private(path: Path, content: bytes) -> None:
     Raises:
         UserError: it cannot be written; the previous content is kept.
     """
-    try:
+    with _writing("Cannot write the file", path, "Choose another folder, or free some disk space."):
         place = path.resolve()
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         private_file.put(place, content)
-    except OSError as error:
-        hint = "Choose another folder, or free some disk space."
-        reason = error.strerror or str(error)
-        raise UnwritableError(
-            ErrorDetails("Cannot write the file", str(path), hint, reason)
-        ) from error
 
 
 def replace_content(path: Path, content: bytes) -> None:
@@ -150,17 +144,22 @@ def replace_content(path: Path, content: bytes) -> None:
     Raises:
         UserError: it cannot be written; the previous content is kept.
     """
-    try:
+    hint = "Check the permissions of the file and its folder."
+    with _writing("Cannot change the file", path, hint):
         place = path.resolve(strict=True)
         if not os.access(place, os.W_OK):  # replacing it would succeed
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # as below
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         private_file.put(place, content, mode=stat.S_IMODE(place.stat().st_mode))
+
+
+@contextlib.contextmanager
+def _writing(what: str, path: Path, hint: str) -> Iterator[None]:
+    """Raise an `OSError` as `UnwritableError` with these details."""
+    try:
+        yield
     except OSError as error:
-        hint = "Check the permissions of the file and its folder."
         reason = error.strerror or str(error)
-        raise UnwritableError(
-            ErrorDetails("Cannot change the file", str(path), hint, reason)
-        ) from error
+        raise UnwritableError(ErrorDetails(what, str(path), hint, reason)) from error
 
 
 def _unreadable(path: Path, reason: str) -> ErrorDetails:
