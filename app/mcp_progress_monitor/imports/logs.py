@@ -211,7 +211,7 @@ class _Log:
 
 
 def _from_outline(text: str) -> dict[str, Any]:
-    """A message made of a logged method and id; empty if `text` is no outline."""
+    """A message made of a logged method and id; empty if `text` is not an outline."""
     found = _OUTLINE.match(text)
     if found is None or not (found[1] or found[2]):
         return {}

@@ -25,7 +25,7 @@ _LARGEST: Final = 16 * 1024 * 1024
 class TokenStore:
     """Records by key, each a JSON object. Without a folder they are kept in `memory` alone.
 
-    Reads the file anew each time: other programs of ours use it as well. Blocks: call it in a
+    Reads the file each time: other programs of ours use it as well. Blocks: call it in a
     thread. Whatever fails raises `UserError`, and a file that cannot be read is not written.
     """
 

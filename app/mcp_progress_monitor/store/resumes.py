@@ -39,8 +39,8 @@ class ResumeStore:
     When it ends, however it ends, the attempt counts as interrupted and the last token is usable
     again.
 
-    Nothing a disk does raises anything but `UserError`. While the file cannot be opened there
-    are no chains to read; each write tries anew and raises until the obstacle is gone. `error`
+    Whatever the disk does, only `UserError` is raised. While the file cannot be opened there are no
+    chains to read; each write tries again, and raises an error until the disk allows it. `error`
     is for telling the user once. No text of an error holds a token.
     """
 

@@ -381,7 +381,7 @@ class ServerProcess:
     async def write(self, data: bytes) -> None:
         """Write to the server's stdin and wait until the pipe has room again.
 
-        `BrokenResourceError` or `ClosedResourceError` when nobody can read it any more.
+        `BrokenResourceError` or `ClosedResourceError` once the process can no longer read it.
         """
         assert self._process.stdin is not None  # noqa: S101  # opened with a pipe, below
         await self._process.stdin.send(data)

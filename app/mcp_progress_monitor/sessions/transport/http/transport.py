@@ -213,7 +213,7 @@ class Post:
         return answer._replace(body=shown, unreadable=unreadable)
 
     async def _is_corrected(self, body: bytes, answer: errors.HttpAnswer) -> bool:
-        """Whether a call is to be repeated, once, with headers that were unknown before.
+        """Whether to repeat a call, once, with headers that were unknown before.
 
         Source: 2026-07-28 "Custom Headers from Tool Parameters", "Client Behavior": a client whose
         schema of the tool is missing or stale lists the tools, then makes the request again.
