@@ -484,7 +484,7 @@ _SILENT_HINT: Final = (
 
 
 def start_error(command: str, connection: Connection) -> ErrorDetails:
-    """The error if the process start_error before it was connected, or its transport failed."""
+    """The error if the process ended before it was connected, or its transport failed."""
     if connection.failure is not None:
         return connection.failure
     what = f"{_what_failed(connection)} before it was connected"
@@ -493,7 +493,7 @@ def start_error(command: str, connection: Connection) -> ErrorDetails:
 
 
 def loss_error(command: str, connection: Connection) -> ErrorDetails:
-    """The error if a connected server's process start_error, or the server became unreachable."""
+    """The error if a connected server's process ended, or the server became unreachable."""
     if connection.failure is not None:
         return connection.failure
     hint = _or_defect(_LOST_URL_HINT if connection.is_http else _LOST_HINT, connection)
@@ -544,7 +544,7 @@ def queued_text(outbox: Outbox) -> str:
 
 
 def _what_failed(connection: Connection) -> str:
-    """How the server start_error, with its own exit code."""
+    """How the server ended, with its own exit code."""
     code = connection.exit_code
     is_own = code is not None and code >= 0 and connection.end_kind is EndKind.SERVER
     return f"{connection.reason} with exit code {code}" if is_own else connection.reason

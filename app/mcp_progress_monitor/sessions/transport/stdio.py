@@ -547,6 +547,47 @@ class _PipeReader(ByteReceiveStream):
             os.close(descriptor)
 
 
+_COALESCED_S: Final = 0.015
+"""How long a busy server's messages gather at most: a seventh of the interval of the views."""
+_WORTHWHILE_S: Final = 0.002
+_MANY_LINES: Final = 16  # chunks of fewer are read at once: somebody may wait for a reply
+_OFTEN_S: Final = 0.02  # between two chunks; slower ones cost little
+_ENOUGH_LINES: Final = 256
+_ENOUGH_BYTES: Final = 24 * 1024  # of the 64 KiB that a pipe holds: the server must not wait for us
+_KEPT: Final = 0.875  # of the sums with each chunk, which are those of the last eight then
+
+
+class ReadCoalescing:
+    """How long a pipe is left to fill before it is read again.
+
+    A chunk costs as much as a hundred ticks before its first message is read, so a server that
+    writes two hundred times a second is read every 15 ms instead. Nobody waits for messages that
+    come so often. A server that is read as fast as it writes is not delayed.
+    """
+
+    def __init__(self) -> None:
+        self._lines = self._bytes = self._seconds = 0.0
+        self._read_at: float | None = None
+
+    def note(self, now: float, lines: int, size: int) -> None:
+        """A chunk of so many lines and bytes was read."""
+        passed_s = 1.0 if self._read_at is None else min(now - self._read_at, 1.0)
+        self._lines = self._lines * _KEPT + lines
+        self._bytes = self._bytes * _KEPT + size
+        self._seconds = self._seconds * _KEPT + passed_s
+        self._read_at = now
+
+    def pause_s(self, now: float) -> float:
+        """The seconds to wait before the next chunk is read; 0 for none."""
+        lines, apart_s = self._lines * (1 - _KEPT), self._seconds * (1 - _KEPT)
+        if self._read_at is None or lines < _MANY_LINES or apart_s > _OFTEN_S:
+            return 0.0
+        filled_s = self._seconds * min(_ENOUGH_LINES / self._lines, _ENOUGH_BYTES / self._bytes)
+        if filled_s < _WORTHWHILE_S:
+            return 0.0
+        return max(self._read_at + min(filled_s, _COALESCED_S) - now, 0.0)
+
+
 _SLICE_LINES: Final = 64  # most lines of standard error returned at once
 MOST_BYTES: Final = 256 * 1024 * 1024  # longer messages are refused: they may never end
 _KEPT_BYTES: Final = 64 * 1024  # how much of such a message is recorded
@@ -578,6 +619,7 @@ class StdioTransport(Transport):
         self._process: ServerProcess | None = None
         self.process = self._notes = ProcessNotes()
         self._splitter = LineSplitter()
+        self._coalescing = ReadCoalescing()
         self._slices: Iterator[Sequence[Frame]] = iter(())
         self._stamp = (0.0, 0.0)
         self._is_over = False
@@ -655,6 +697,8 @@ class StdioTransport(Transport):
         """Read the next chunk; at the end of the stream, the rest of a line."""
         if self._is_over:
             raise anyio.EndOfStream
+        if pause_s := self._coalescing.pause_s(self._clock.monotonic()):
+            await anyio.sleep(pause_s)
         data = await self._running.read_stdout()
         if len(self._notes.first_bytes) < FIRST_BYTES:
             self._notes.first_bytes = (self._notes.first_bytes + data)[:FIRST_BYTES]
@@ -670,6 +714,7 @@ class StdioTransport(Transport):
         if not last:
             await checkpoint()  # the pipe may never be empty before the message ends
         lines = self._splitter.feed(data) if data else [self._splitter.flush()]
+        self._coalescing.note(self._stamp[1], len(lines), len(data))
         self._slices = self._cut([line for line in lines if line is not None])
 
     def _refuse(self) -> None:
