@@ -88,12 +88,21 @@ def test_qt_comes_in_between_when_a_slice_is_over(
     assert [each for each in queued.ran if each != "Qt"] == list(range(5))
 
 
-@pytest.mark.parametrize(("window_ms", "first"), [(0, 8), (5, 3), (500, 2)])
-def test_a_slice_after_work_of_the_window_is_shorter(
-    queued: _Queued, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, window_ms: int, first: int
+@pytest.mark.parametrize(
+    ("step_ms", "window_ms", "first", "usual"),
+    [(1, 0, 8, 8), (1, 5, 3, 8), (1, 500, 2, 8), (5, 0, 1, 1), (3, 0, 2, 2)],
+)
+def test_a_slice_ends_before_it_is_too_long_and_earlier_after_work_of_the_window(
+    queued: _Queued,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    step_ms: int,
+    window_ms: int,
+    first: int,
+    usual: int,
 ) -> None:
     spent_ms, turns = [0], [0]
-    monkeypatch.setattr(time, "thread_time", lambda: spent_ms[0] / 999.99)
+    monkeypatch.setattr(time, "thread_time", lambda: spent_ms[0] / 1000.01)
     timer_event = queued.queue.timerEvent
 
     def counted(event: object) -> None:
@@ -101,7 +110,7 @@ def test_a_slice_after_work_of_the_window_is_shorter(
         timer_event(event)  # type: ignore[arg-type]
 
     def works() -> None:
-        spent_ms[0] += 1
+        spent_ms[0] += step_ms
         turns[-1] += 1
 
     queued.queue.timerEvent = counted  # type: ignore[method-assign]
@@ -111,7 +120,7 @@ def test_a_slice_after_work_of_the_window_is_shorter(
     for _ in range(20):
         queued.add(works)
     qtbot.waitUntil(lambda: sum(turns) == 21)
-    assert turns[2:4] == [first, 8]
+    assert turns[2:4] == [first, usual]
 
 
 def test_a_loop_of_qts_within_a_callback_serves_the_rest(queued: _Queued, qtbot: QtBot) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
 
 SLICE_S: Final = 0.008
-"""After so much work Qt has its turn; a single longer callback is not interrupted.
+"""So much work at most, then Qt has its turn; a single longer callback is not interrupted.
 
 The window's work since the last slice counts, so that both together do not take longer: a slice
 after a long one of the window's is only `LEAST_SLICE_S`.
@@ -94,8 +94,8 @@ class ReadyQueue(QObject):
             handle = self._handles.popleft()
             if not handle.cancelled():
                 handle._run()  # noqa: SLF001  # what each of asyncio's loops calls
-            now = time.thread_time()
-            if now >= ends_at:
+            before, now = now, time.thread_time()
+            if 2 * now - before >= ends_at:  # as if the next took as long as this one
                 break
         wall, thread = self.taken
         self.taken = TimeTaken(wall + time.perf_counter() - began_at, thread + now - began)
