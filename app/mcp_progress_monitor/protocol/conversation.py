@@ -58,6 +58,7 @@ from mcp_progress_monitor.protocol.messages import (
 )
 from mcp_progress_monitor.protocol.progress import (
     FurtherMembers,
+    PartSize,
     RunFacts,
     any_progress,
     decode_plain,
@@ -82,6 +83,7 @@ class Exchanges:
         self.of = {Side.CLIENT: Ledger(), Side.SERVER: Ledger()}
         self.places = ReplyPlaces()
         """The positions of replies, to order later messages against them."""
+        self.part_size = PartSize()
         self._further = FurtherMembers()
         self._stretch = _STRETCH
         self._agreed: str | None = None
@@ -127,17 +129,19 @@ class Exchanges:
         Yields as many lines with their facts as can be handled at once.
         """
         begin = row = 0
-        width, found = self._stretch, RunFacts()
+        enough = self.part_size.weight
+        width, found = min(self._stretch, enough), RunFacts()
         while row < len(run):
             end = min(row + width, len(run))
             row += self._take_plain(run.part(row, end), found)
-            width = self._stretch = _STRETCH if found.has_only_ticks else _STRETCH // 2
+            self._stretch = _STRETCH if found.has_only_ticks else _STRETCH // 2
+            width = min(self._stretch, enough)
             if row < end:
                 found.take(self.state(run[row], decode(run.raws[row])))
                 row, width = row + 1, _AFTER_ODD
-            if found.is_enough and row < len(run):
+            if found.weight >= enough and row < len(run):
                 yield run.part(begin, row), found.made(run.at)
-                begin, found = row, RunFacts()
+                begin, found, enough = row, RunFacts(), self.part_size.weight
         yield run.part(begin, len(run)), found.made(run.at)
 
     def _take_plain(self, run: FrameRun, found: RunFacts) -> int:
@@ -452,6 +456,11 @@ class Conversation:
     def __init__(self, connection: str) -> None:
         self.connection = connection
         self._exchanges = Exchanges()
+
+    @property
+    def part_size(self) -> PartSize:
+        """How much `read_parts` yields at once; to be told how long it took."""
+        return self._exchanges.part_size
 
     @property
     def open_requests(self) -> int:

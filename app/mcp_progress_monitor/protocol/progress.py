@@ -209,6 +209,35 @@ _MOST_FURTHER: Final = 16  # further members that are learnt: some servers make 
 _NAME: Final = re.compile(r"[\w.$/-]{1,64}")
 
 
+class PartSize:
+    """How much of a run is handled at once: what takes a few milliseconds on this machine.
+
+    Ticks of a thousand jobs take twice as long as those of one, whose memory is at hand. Batches
+    take longer as well, and so does everything on a slow machine.
+    """
+
+    def __init__(self) -> None:
+        self._level = len(_PART_WEIGHTS) - 1
+
+    @property
+    def weight(self) -> int:
+        """The weight (see `RunFacts`) from which on no more is added to a part."""
+        return _PART_WEIGHTS[self._level]
+
+    def note(self, spent_s: float, *, is_cut: bool) -> None:
+        """A part took so long in processor time; `is_cut` says that its run has more."""
+        if spent_s > _LONG_PART_S:
+            self._level = max(self._level - 1, 0)
+        elif is_cut and spent_s < _SHORT_PART_S:
+            self._level = min(self._level + 1, len(_PART_WEIGHTS) - 1)
+
+
+_PART_WEIGHTS: Final = (64, 128, 256, 512, 640)
+"""With the largest, a run of ticks alone is one part: a part has some 0.3 ms of work of its own."""
+_LONG_PART_S: Final = 0.004
+_SHORT_PART_S: Final = 0.0015
+
+
 class RunFacts:
     """Gathers the facts of a run of lines: its ticks, and the others between them."""
 
@@ -217,22 +246,18 @@ class RunFacts:
         self._columns: tuple[list[int], list[int | float], list[int | float | None]] = ([], [], [])
         self._others: list[tuple[int, Fact]] = []
         self._has_messages = False
-        self._weight = 0
+        self.weight = 0
+        """How long it takes to handle them, by the time that a tick takes."""
 
     @property
     def has_only_ticks(self) -> bool:
         return not self._others
 
-    @property
-    def is_enough(self) -> bool:
-        """Whether it takes a few milliseconds to handle them."""
-        return self._weight >= _MOST_WEIGHT
-
     def take(self, facts: Sequence[Fact]) -> None:
         """Add the facts of one message."""
         self._others += [(len(self._ticks), fact) for fact in facts]
         is_request = type(facts[0]) is RequestMade if facts else False
-        self._weight += _REQUEST_WEIGHT if is_request else _WEIGHT
+        self.weight += _REQUEST_WEIGHT if is_request else _WEIGHT
 
     def take_plain(
         self, run: FrameRun, ledger: Ledger, further: FurtherMembers, here: int | None
@@ -253,7 +278,7 @@ class RunFacts:
     def _add(self, found: _PlainLines) -> None:
         place = len(self._ticks)
         self._others += [(place + before, note) for before, note in found.notes]
-        self._weight += len(found.ticks) + _NOTE_WEIGHT * len(found.notes)
+        self.weight += len(found.ticks) + _NOTE_WEIGHT * len(found.notes)
         if not self._ticks:
             self._ticks, self._columns = found.ticks, found.columns
         else:
@@ -419,9 +444,7 @@ def _are_of(requests: Sequence[int], here: int | None) -> bool:
 
 _NUMBERS: Final = frozenset({int, float})
 _NOT_PLAIN: Final = STATUS_METHODS | {CANCELLED}
-_MOST_WEIGHT: Final = 640
-"""How many ticks are handled at once, if they have others among them: 2 ms of work …"""
-_NOTE_WEIGHT: Final = 3  # … and how much longer another plain notification takes
+_NOTE_WEIGHT: Final = 3  # how much longer than a tick another plain notification takes
 _WEIGHT: Final = 20  # any other message
 _REQUEST_WEIGHT: Final = 40  # a request becomes a job, and a question
 

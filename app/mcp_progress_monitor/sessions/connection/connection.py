@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import operator
 import re
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -427,13 +428,16 @@ class Connection:
         """Do so in turns that are no longer than other tasks can wait."""
         async with self._publishing:
             rest: Sequence[Frame] = run
+            began, part_size = time.thread_time(), self._conversation.part_size
             try:
                 for frames, facts in self._conversation.read_parts(run):
                     rest = rest[len(frames) :]
                     self._sink(frames, facts)
                     self.outbox.take(facts, frames)
+                    part_size.note(time.thread_time() - began, is_cut=bool(rest))
                     if rest:
                         await checkpoint()
+                        began = time.thread_time()
             finally:
                 if rest:
                     self._sink(rest, ())
