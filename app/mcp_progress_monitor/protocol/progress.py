@@ -6,7 +6,7 @@ import itertools
 import math
 import operator
 import re
-from itertools import repeat
+from itertools import compress, count, repeat
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -331,11 +331,11 @@ class _PlainLines:
         methods = [line.method for line in lines]
         numbers = self._numbers
         if methods.count(PROGRESS) < len(lines):
-            if not self._read_notes(methods):
+            are_ticks = [method == PROGRESS for method in methods]
+            if not self._read_notes(methods, list(map(operator.not_, are_ticks))):
                 return False
-            places = [place for place, method in enumerate(methods) if method == PROGRESS]
-            numbers = [numbers[place] for place in places]
-            lines = [lines[place] for place in places]
+            numbers = list(compress(numbers, are_ticks))
+            lines = list(compress(lines, are_ticks))
         return self._read_ticks(numbers, lines, ledger, here) and self._is_whole()
 
     def _is_odd(self, place: int) -> bool:
@@ -350,25 +350,22 @@ class _PlainLines:
         place = int(found[1]) if found[1] else self._text.count(b"\n", 0, int(found[2]))
         return place if place < len(self._run) else len(self._run) // 2
 
-    def _read_notes(self, methods: Sequence[str]) -> bool:
+    def _read_notes(self, methods: Sequence[str], are_notes: Sequence[bool]) -> bool:
         """Read the notifications that are no progress."""
         if not _NOT_PLAIN.isdisjoint(methods):
             return self._is_odd(next(n for n, each in enumerate(methods) if each in _NOT_PLAIN))
-        raws, numbers = self._run.raws, self._numbers
-        places = [place for place, method in enumerate(methods) if method != PROGRESS]
+        run = self._run
         try:
-            notes = _decode_notes(b"[%b]" % b"\n,".join([raws[place] for place in places]))
+            notes = _decode_notes(b"[%b]" % b"\n,".join(compress(run.raws, are_notes)))
         except (ValueError, RecursionError):  # in what was left out before
-            return self._is_odd(places[0])
-        stamp = (self._run.connection, self._run.at, self._run.when, _SERVER)
+            return self._is_odd(are_notes.index(True))
         params = [{} if note.params is _ABSENT else note.params for note in notes]
-        facts = [
-            _new(NotificationReceived, (numbers[place], *stamp, methods[place], each, ()))
-            for place, each in zip(places, params, strict=True)
-        ]
-        self.notes = [
-            (place - n, fact) for n, (place, fact) in enumerate(zip(places, facts, strict=True))
-        ]
+        stamp = map(repeat, (run.connection, run.at, run.when, _SERVER))
+        numbers, their_methods = compress(self._numbers, are_notes), compress(methods, are_notes)
+        rows = zip(numbers, *stamp, their_methods, params, repeat(()), strict=False)
+        facts = map(_new, repeat(NotificationReceived), rows)
+        places = map(operator.sub, compress(count(), are_notes), count())
+        self.notes = list(zip(places, facts, strict=False))
         with_params = len(notes) - [note.params for note in notes].count(_ABSENT)
         self._colons -= 2 * len(notes) + with_params + colon_count(params)
         self._is_sure = False

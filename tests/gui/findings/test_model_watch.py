@@ -141,6 +141,7 @@ def test_in_a_flood_schemas_are_checked_as_often_as_the_thread_runs(
         return True
 
     monkeypatch.setattr(watching, "_WORK_MS", 5)
+    monkeypatch.setattr(watching, "_FLOOD_WORK_MS", 7)
     monkeypatch.setattr(SessionChecker, "work", work)
     monkeypatch.setattr(Load, "until_now", lambda: loads[next(asked)])
     source, model = FakeSource(), FindingsModel()
@@ -149,8 +150,8 @@ def test_in_a_flood_schemas_are_checked_as_often_as_the_thread_runs(
         source.listeners.publish(update)
     qtbot.waitUntil(lambda: len(worked) >= 3, timeout=10_000)
     model.watch.detach()
-    # After 5 ms of the thread's time, that are two and a half intervals.
-    assert all(later - earlier >= 3 for earlier, later in itertools.pairwise(worked))
+    # After 7 ms of the thread's time, which are three and a half intervals.
+    assert all(later - earlier >= 4 for earlier, later in itertools.pairwise(worked))
 
 
 def test_a_silence_is_found_while_it_lasts(

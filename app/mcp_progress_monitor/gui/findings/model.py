@@ -301,6 +301,7 @@ _LATER_MS: Final = 500
 _WORK_S: Final = 0.002
 _WORK_MS: Final = 50
 _IDLE_WORK_MS: Final = 1
+_FLOOD_WORK_MS: Final = 200
 """Interval between slices of schema checks while messages arrive, and afterwards."""
 
 
@@ -485,10 +486,10 @@ class FindingsWatch(QObject):
 
     @Slot()
     def _work(self) -> None:
-        """Check for a moment: in a flood not each interval by the clock, but as the thread ran."""
+        """Check for a moment; in a flood, for a hundredth of the time that the thread runs."""
         check, now = self._check, Load.until_now()
         load = now.since(self._worked)
-        if load.is_saturated and load.ran < self._working.interval():
+        if load.is_saturated and load.ran < _FLOOD_WORK_MS:
             return
         self._worked = now
         if self._loading:  # all of it at once would take 60 ms
