@@ -55,7 +55,19 @@ def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.freeze()  # what is left ends with the process
+    _discard_unwritten()
     return code
+
+
+def _discard_unwritten() -> None:
+    """Keep the exit code: newer Pythons (3.13.5) end with 120 if they cannot flush at the end."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None or stream.closed:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(arguments: list[str]) -> int:

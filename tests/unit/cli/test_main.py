@@ -116,6 +116,20 @@ def test_the_code_is_reported_where_the_words_cannot_be(words: list[str], code: 
     assert done.returncode == code
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_of_a_full_disk_only_our_own_message_is_printed() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mcp_progress_monitor", "--version"],
+            stderr=subprocess.PIPE,
+            stdout=full,
+            text=True,
+            check=False,
+        )
+    assert done.stderr == "Cannot write the output: No space left on device\n"
+    assert done.returncode == 8
+
+
 def test_other_errors_of_the_system_are_defects_if_nobody_expected_them(
     failing: Callable[[BaseException], None], data_dir: Path
 ) -> None:
