@@ -139,6 +139,18 @@ class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
         self._ready_queue.add(handle)
         return handle
 
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[..., object],
+        *args: object,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """As in qasync, but without `asyncio.iscoroutinefunction`, which Python 3.16 removes."""
+        handle = asyncio.Handle(callback, args, self, context)
+        self._add_callback(handle, delay)
+        return handle
+
     @property
     def taken(self) -> TimeTaken:
         """The time that callbacks took."""
