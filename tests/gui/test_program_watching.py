@@ -71,9 +71,12 @@ async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
         traffic = window.traffic_pane.view.model()
         assert isinstance(traffic, TrafficModel)
         await until(lambda: traffic.rowCount() == 7)
-        assert {traffic.text(row, TrafficColumn.SERVER) for row in range(7)} == {
-            "local-db (Claude Code)"
-        }
+        await until(
+            lambda: (
+                {traffic.text(row, TrafficColumn.SERVER) for row in range(7)}
+                == {"local-db (Claude Code)"}
+            )
+        )
         tip = traffic.tip(0, TrafficColumn.SERVER)
         assert tip.startswith("local-db@4242: run by Claude Code")
         assert "tap pid 4242" in tip
