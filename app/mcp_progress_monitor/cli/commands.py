@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcp_progress_monitor.cli.options import (
+    A_PATH,
     Invocation,
     OwnCommand,
     RenamedOption,
@@ -342,7 +343,7 @@ def list_(invocation: Invocation, as_json: bool) -> int:
     short_help="Import servers from another client.",
 )
 @own_options
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=A_PATH)
 @click.argument("names", nargs=-1)
 @click.option(
     "--client",

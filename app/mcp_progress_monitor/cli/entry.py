@@ -26,6 +26,7 @@ from mcp_progress_monitor.cli.commands import (
 from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.exits import ExitCode, exit_code_of
 from mcp_progress_monitor.cli.options import (
+    A_PATH,
     DELAY_ALONE,
     Invocation,
     OwnCommand,
@@ -365,7 +366,7 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     name="open", cls=OwnCommand, epilog=_OPEN_EXAMPLES, short_help="Open a recording in a window."
 )
 @own_options
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=A_PATH)
 @click.option(
     "--speed",
     type=click.Choice(("1", "10", "100", "max")),
@@ -417,7 +418,7 @@ def associate(invocation: Invocation, removes: bool) -> int:
     cls=OwnCommand, epilog=_EXPORT_EXAMPLES, short_help="Export a recording to another format."
 )
 @own_options
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=A_PATH)
 @click.option(
     "--format",
     "--to",
@@ -458,7 +459,7 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     short_help="Check recordings, or a server, against the rules of MCP.",
 )
 @common_options
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=A_PATH)
 @click.option(
     "--format",
     "form",
@@ -483,7 +484,7 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
 )
 @click.option(
     "--baseline",
-    type=click.Path(path_type=Path),
+    type=A_PATH,
     metavar="FILE",
     help="Fail only on findings that are not in this earlier report (--format json), and report"
     " tools whose definition differs from it.",
