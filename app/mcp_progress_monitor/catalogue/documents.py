@@ -10,7 +10,6 @@ import math
 import os
 import re
 import stat
-import tomllib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from mcp_progress_monitor import formatting, private_file
@@ -331,6 +330,8 @@ def json_text(value: object) -> str:
 
 def read_toml(text: str, where: str, hint: str) -> Document:
     """Parse TOML, in which duplicate keys are errors; raises as `read_json` does."""
+    import tomllib  # seldom needed
+
     try:
         value = tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
@@ -400,7 +401,7 @@ def _bad_number(plain: str) -> Mistake:
     return Mistake(what, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-def _toml_mistake(error: tomllib.TOMLDecodeError, text: str) -> Mistake:
+def _toml_mistake(error: ValueError, text: str) -> Mistake:
     """The position of an error, which the library has only in its message."""
     message = str(error)
     place = _PLACE.search(message)

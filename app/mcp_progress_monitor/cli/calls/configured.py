@@ -8,14 +8,16 @@ from __future__ import annotations
 import logging
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, likely
 from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer, read_file
+from mcp_progress_monitor.catalogue.secrets import bare_url, replaced
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import absolute
 from mcp_progress_monitor.paths import data_dir
+from mcp_progress_monitor.protocol.secrets import is_secret_setting
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.wording.servers import disabled
 
@@ -103,3 +105,49 @@ def placed(definition: ServerDefinition) -> ServerDefinition:
         folder = str(absolute(Path(definition.cwd or "")))
         return definition.model_copy(update={"cwd": folder})
     return definition
+
+
+_HIDDEN: Final = "(hidden)"
+
+
+def address(definition: ServerDefinition) -> str:
+    """The command or the URL on one line, with secrets hidden."""
+    if isinstance(definition, StdioDefinition):
+        shown = replaced(definition, _hide, is_secret_setting)
+        return shlex.join([definition.command, *getattr(shown, "args", ())])
+    return bare_url(definition.url)[0]
+
+
+def document(entry: CatalogueEntry, *, is_trusted: bool) -> dict[str, Any]:
+    """A saved server as JSON, without the values of variables and headers."""
+    definition = entry.definition
+    return {
+        "name": entry.name,
+        "transport": definition.transport,
+        **_target(definition),
+        "era": definition.era,
+        "disabled": entry.is_disabled,
+        "connectAtStart": entry.connects_at_start,
+        "trusted": is_trusted,
+        "origin": entry.origin or None,
+    }
+
+
+def _target(definition: ServerDefinition) -> dict[str, Any]:
+    if isinstance(definition, StdioDefinition):
+        shown = replaced(definition, _hide, is_secret_setting)
+        return {
+            "command": definition.command,
+            "args": list(getattr(shown, "args", ())),
+            "cwd": definition.cwd,
+            "env": sorted(definition.env),
+        }
+    return {
+        "url": bare_url(definition.url)[0],
+        "headers": sorted(definition.headers),
+        "auth": definition.auth,
+    }
+
+
+def _hide(_name: str, _value: str) -> str:
+    return _HIDDEN

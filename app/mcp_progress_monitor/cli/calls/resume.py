@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_progress_monitor.cli.asking.approval import require_approval
 from mcp_progress_monitor.cli.calls.call import code_of, first_failure
 from mcp_progress_monitor.cli.calls.configured import saved_servers
 from mcp_progress_monitor.cli.calls.saved_jobs import listing, read_saved
-from mcp_progress_monitor.cli.calls.target import require_approval, server_if_named
+from mcp_progress_monitor.cli.calls.target import server_if_named
 from mcp_progress_monitor.cli.calls.visit import (
     OrderedCommand,
     early_failures,

@@ -38,9 +38,9 @@ from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring, s
 from mcp_progress_monitor.catalogue.tap_install import by_file, tapped, untapped
 from mcp_progress_monitor.catalogue.taps import this_program
 from mcp_progress_monitor.catalogue.writing import write_file
+from mcp_progress_monitor.cli.asking.approval import trust_command
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
-from mcp_progress_monitor.cli.calls.configured import saved_servers
-from mcp_progress_monitor.cli.calls.target import address, trust_command
+from mcp_progress_monitor.cli.calls.configured import address, saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import (
     StandardOutput,

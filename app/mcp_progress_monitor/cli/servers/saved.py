@@ -15,18 +15,16 @@ import click
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.catalogue.documents import UnwritableError
 from mcp_progress_monitor.catalogue.reading import read_file
+from mcp_progress_monitor.cli.asking.approval import approve, ask_approval, earlier_of, trust_of
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
-from mcp_progress_monitor.cli.calls.configured import config_server, placed, saved_servers
-from mcp_progress_monitor.cli.calls.target import (
+from mcp_progress_monitor.cli.calls.configured import (
     address,
-    approve,
-    ask_approval,
-    check_target,
+    config_server,
     document,
-    earlier_of,
-    named_servers,
-    trust_of,
+    placed,
+    saved_servers,
 )
+from mcp_progress_monitor.cli.calls.target import check_target, named_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings

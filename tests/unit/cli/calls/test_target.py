@@ -12,12 +12,7 @@ from mcp_progress_monitor import paths
 from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
-from mcp_progress_monitor.cli.calls.target import (
-    named_servers,
-    one_server,
-    trust_command,
-    url_definition,
-)
+from mcp_progress_monitor.cli.calls.target import named_servers, one_server, url_definition
 from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
@@ -197,17 +192,6 @@ def test_a_server_of_a_file_needs_consent_and_nothing_else_of_it(
     agreed = StdioDefinition(name="b", command="two", args=("x",), cwd=folder)
     Trust(data_dir / TRUST).approve(agreed)
     assert one_server(common) == agreed.model_copy(update={"era": "handshake"})
-
-
-def test_the_command_that_agrees_can_be_typed_whatever_the_server_is_called(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["/checkout/app/mcp_progress_monitor/__main__.py"])
-    common = CommonOptions(config=Path("a b"), data_dir=data_dir)
-    assert trust_command("-x", common).endswith(f"--config 'a b' --data-dir {data_dir} -- -x")
-    assert trust_command("x y", CommonOptions()).endswith(
-        " -m mcp_progress_monitor servers trust 'x y'"
-    )
 
 
 def test_consent_is_for_one_folder(

@@ -1,0 +1,23 @@
+"""A hint that says how to approve a server can be typed as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.cli.asking.approval import trust_command
+from mcp_progress_monitor.cli.common import CommonOptions
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_the_command_that_agrees_can_be_typed_whatever_the_server_is_called(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/checkout/app/mcp_progress_monitor/__main__.py"])
+    common = CommonOptions(config=Path("a b"), data_dir=data_dir)
+    assert trust_command("-x", common).endswith(f"--config 'a b' --data-dir {data_dir} -- -x")
+    assert trust_command("x y", CommonOptions()).endswith(
+        " -m mcp_progress_monitor servers trust 'x y'"
+    )
