@@ -47,7 +47,6 @@ def _time(value: Any) -> datetime.time:
     return datetime.time.fromisoformat(value)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class NotificationSettings(Validated):
     """When and how the user is notified while the window is not in front.
 
@@ -101,7 +100,6 @@ class NotificationSettings(Validated):
         return begin <= now < end if begin <= end else now >= begin or now < end
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class ConfirmationSettings(Validated):
     """Before what to ask the user; "Don't ask again" turns one off, Settings turns it on."""
 

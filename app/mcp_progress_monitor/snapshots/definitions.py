@@ -77,7 +77,6 @@ def _http_url(value: Any) -> str:
     return url
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class RestartPolicy(Validated):
     """What to do when a connected server ends unexpectedly.
 
@@ -101,7 +100,6 @@ class RestartPolicy(Validated):
     }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class FileWatch(Validated):
     """Restarts a server when its files change: `paths` are files, and folders with their contents.
 
@@ -116,7 +114,6 @@ class FileWatch(Validated):
     checks: ClassVar[Mapping[str, Check]] = {"is_on": flag, "paths": _TEXTS, "patterns": _TEXTS}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class OAuthClient(Validated):
     """Our identity at an authorization server. Without `client_id` we register dynamically.
 
@@ -132,7 +129,6 @@ class OAuthClient(Validated):
     )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class _Definition(Validated):
     """What all definitions share.
 
@@ -215,7 +211,6 @@ def _fingerprint(fields: dict[str, Any]) -> str:
 _OLD_DEMO: Final = ("-m", "app.demo")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class StdioDefinition(_Definition):
     """A server that is started as a process, and uses its stdin and stdout.
 
@@ -280,7 +275,6 @@ class StdioDefinition(_Definition):
         return " ".join((self.command, *shown_arguments(self.args)))
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class HttpDefinition(_Definition):
     """A server that is reached by a URL: Streamable HTTP, or HTTP+SSE (2024-11-05).
 

@@ -38,7 +38,6 @@ LONGEST_DELAY_S: Final = 86_400.0
 _NO_ROOTS: Final = "User rejected listing roots"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class QuestionRule(Validated):
     """What to do with questions of one kind.
 
@@ -58,7 +57,6 @@ class QuestionRule(Validated):
     }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Root(Validated):
     """A folder or file that a server may work on (2025-11-25 "Roots")."""
 
@@ -75,7 +73,6 @@ class Root(Validated):
         return self.model_dump(exclude_none=True)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class QuestionRules(Validated):
     """What to do with each kind of question of one server."""
 
@@ -143,7 +140,6 @@ def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
         raise UserError(ErrorDetails("Invalid root", hint=hint, detail=str(error))) from error
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerSettings(Validated):
     """How to treat one server: rules for its questions, its roots, and the requested log level.
 
@@ -171,7 +167,6 @@ def _version(value: Any) -> int:
     return 1
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class AllSettings(Validated):
     """The settings of all servers, as stored in a file."""
 

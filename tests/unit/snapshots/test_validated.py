@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class _Inner(Validated):
     size: int = 1
 
@@ -36,7 +35,6 @@ class _Inner(Validated):
     checks: ClassVar[Mapping[str, Check]] = {"size": integer(least=1, most=9)}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class _Outer(Validated):
     name: str
     words: tuple[str, ...] = ()
@@ -163,3 +161,20 @@ def test_a_copy_is_another_value_and_the_first_stays() -> None:
     value = _Outer(name="a")
     assert value.model_copy(update={"name": "b"}) == _Outer(name="b")
     assert value.name == "a"
+
+
+def test_a_value_is_compared_shown_and_kept_from_changes_by_its_fields() -> None:
+    inner = _Inner(size=2)
+    assert inner == _Inner(size=2) != _Inner()
+    assert {inner, _Inner(size=2)} == {inner}
+    assert _Inner() != _Outer(name="a")
+    assert repr(inner) == "_Inner(size=2)"
+    assert _Outer(name="a").env is not _Outer(name="a").env
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        inner.size = 3  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del inner.size
+    with pytest.raises(TypeError, match="name"):
+        _Outer()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="length"):
+        _Inner(length=1)  # type: ignore[call-arg]
