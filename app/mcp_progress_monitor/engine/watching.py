@@ -6,39 +6,32 @@ connection, and is indexed in place: nothing is written a second time.
 
 from __future__ import annotations
 
-import contextlib
-import datetime
-import json
 import logging
 import os
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 
 from mcp_progress_monitor.engine.origins import watched_key
-from mcp_progress_monitor.engine.recorded_chunks import ChunkReceiver, TakenChunk
-from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.protocol.facts import ConnectionClosed, Fact
-from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
-from mcp_progress_monitor.recording.folder import RecordingsFolder, run_of
-from mcp_progress_monitor.recording.growing import GrowingRecording, SharedNumbering, has_header
+from mcp_progress_monitor.protocol.facts import ConnectionClosed
+from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.recorder import WatchedPlaces
-from mcp_progress_monitor.recording.timeline import FileBytes
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, TapEnd, WatchedSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from mcp_progress_monitor.clock import Clock
-    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.engine.followed_tap import Tap
+    from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
+    from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.framing import FrameNumbers
-    from mcp_progress_monitor.recording.files import RecordingPart
-    from mcp_progress_monitor.recording.reader import Chunk
 
 _log = logging.getLogger(__name__)
 
@@ -52,160 +45,7 @@ _NONE_S: Final = 0.25
 _LATELY_S: Final = 5.0
 _SCAN_S: Final = 2.0  # how often the folder is searched although it seems unchanged
 _ENDED_KEPT: Final = 100  # ended taps that stay listed; the oldest are dropped first
-_CLOCKS_DIFFER_S: Final = 5.0
 _CUT_SHORT: Final = "The tap stopped without reporting the end of the session"
-
-
-class Tap:
-    """One recording that a tap writes, followed to its end.
-
-    Its servers are renamed to `NAME@PID`: two clients may run the same server, and so may we.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        is_over: Callable[[], bool],
-        numbers: FrameNumbers,
-        clock: Clock,
-        sink: Callable[[Tap, TakenChunk], None],
-    ) -> None:
-        """Read the recording at `path`, whose header is complete, until `is_over`.
-
-        Results go to `sink`. `UserError` if it cannot be read.
-        """
-        self.path = path
-        self.source: Final = FileBytes(path)
-        self.servers: Final = RecordedServers()
-        self.labels: Final[dict[str, str]] = {}
-        """The name given to the tap, by the server's name here."""
-        self.read_until: float | None = None
-        """Time of the newest frame that was read, monotonic seconds."""
-        self.is_ended = False
-        self.serial = 1  # distinguishes taps whose process id was reused
-        self._clock = clock
-        self.numbers: Final = SharedNumbering(numbers)
-        self._recording = GrowingRecording(
-            path, is_over, numbers=self.numbers, name_of=self._name_of, shift_us=self._shift_us
-        )
-        self._sink = sink
-        self._slices: Iterator[Chunk | None] = self._recording.slices()
-        self._chunk: Chunk | None = None
-        self._receiver = ChunkReceiver(self.servers, self._on_taken, self._renumbered)
-        self._closed: set[str] = set()
-        self._parent: str | None = None
-
-    @property
-    def about(self) -> JsonObject:
-        """The header's description of the tap."""
-        found = self._recording.header.get("tap")
-        return found if isinstance(found, dict) else {}
-
-    @property
-    def parent_name(self) -> str:
-        """The program that started the tap; empty if the system does not reveal it."""
-        parent = self.about.get("parent")
-        if type(parent) is not int or self._parent is not None:
-            return self._parent or ""
-        self._parent = ""
-        with contextlib.suppress(OSError):  # Linux only; asked once
-            self._parent = Path(f"/proc/{parent}/comm").read_text(errors="replace").strip()
-        return self._parent
-
-    @property
-    def began_when(self) -> float | None:
-        return _started(self._recording.header)
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether more can be read at once."""
-        is_waiting = self._recording.is_waiting and self._chunk is None
-        return not (self.is_ended or (is_waiting and not self._receiver.is_reading))
-
-    @property
-    def open_connections(self) -> list[str]:
-        return [name for name in self._receiver.connections.names() if name not in self._closed]
-
-    def read(self, budget_s: float) -> bool:
-        """Read on for about `budget_s`; whether more can be read at once."""
-        deadline = time.perf_counter() + budget_s
-        while not self.is_ended:
-            if not self._turn():
-                return False
-            if time.perf_counter() >= deadline:
-                return self.is_behind
-        return False
-
-    def _turn(self) -> bool:
-        """Work for a few milliseconds; False once everything available was read."""
-        if self._receiver.is_reading:
-            self._receiver.read_on()
-            return True
-        if self._chunk is None:
-            try:
-                self._chunk = next(self._slices)
-            except StopIteration:
-                self.is_ended = True
-                return False
-        if self._chunk is None:
-            return not self._recording.is_waiting
-        chunk, self._chunk = self._chunk, None
-        self._chunk = self._receiver.take_many(chunk, self._slices)
-        return True
-
-    def _renumbered(self, frames: Sequence[Frame]) -> Sequence[Frame]:
-        """Frames whose events name requests by the numbers used here."""
-        if frames[0].channel is not Channel.EVENT:
-            return frames
-        return [self._with_our_numbers(frame) for frame in frames]
-
-    def _with_our_numbers(self, frame: Frame) -> Frame:
-        if b'"request":' not in frame.raw:
-            return frame
-        try:
-            fields: Any = json.loads(frame.raw)
-        except (ValueError, RecursionError):
-            return frame
-        if not isinstance(fields, dict) or type(fields.get("request")) is not int:
-            return frame
-        fields["request"] = self.numbers.number_of(fields["request"])
-        return frame._replace(raw=json.dumps(fields).encode())
-
-    def _name_of(self, connection: str) -> str:
-        """The name used here for a connection of the recording."""
-        label, _, number = connection.rpartition("#")
-        pid = self.about.get("pid")
-        name = f"{label or connection}@{pid if type(pid) is int else run_of(self.path)}"
-        if self.serial > 1:
-            name += f".{self.serial}"
-        number = number if number.isdigit() else "1"
-        if number != "1":  # each client session of an HTTP tap is a separate server
-            name += f"/{number}"
-        self.labels[name] = label or connection
-        return f"{name}#{number}"
-
-    def _shift_us(self, part: RecordingPart) -> int:
-        """The offset from a recording's times to our monotonic clock, in microseconds.
-
-        A tap with a lock runs on this machine, so its monotonic clock is ours. If that is
-        impossible, because more time has passed by it than by the wall clock, the wall clock
-        decides.
-        """
-        began_when, began_at = _started(part.fields), part.base_us / 1e6
-        if began_when is None:
-            return 0
-        passed_s = self._clock.wall() - began_when
-        by_ours_s = self._clock.monotonic() - began_at
-        if -_CLOCKS_DIFFER_S < by_ours_s < passed_s + _CLOCKS_DIFFER_S:
-            return 0
-        return round((by_ours_s - passed_s) * 1e6)
-
-    def _on_taken(self, taken: TakenChunk) -> None:
-        self.read_until = taken.frames[-1].at
-        if taken.frames[0].channel is Channel.EVENT:
-            closed = (fact for fact in taken.facts if isinstance(fact, ConnectionClosed))
-            self._closed.update(fact.connection for fact in closed)
-        self._sink(self, taken)
 
 
 class Watching:
@@ -407,6 +247,10 @@ class Watching:
             self._take_up(folder, path)
 
     def _take_up(self, folder: RecordingsFolder, path: Path) -> None:
+        # Commands watch no folder, and load nothing that reads recordings.
+        from mcp_progress_monitor.engine.followed_tap import Tap
+        from mcp_progress_monitor.recording.growing import has_header
+
         if not has_header(path):
             self._scanned_at = -_SCAN_S  # it is just being created
             return
@@ -443,11 +287,3 @@ class Watching:
 
 def _reached(tap: Tap) -> float:
     return tap.read_until or 0.0
-
-
-def _started(header: JsonObject) -> float | None:
-    """Wall time at which a recording began, from its header."""
-    try:
-        return datetime.datetime.fromisoformat(header["started"]).timestamp()
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.engine.watching import Tap
+from mcp_progress_monitor.engine.followed_tap import Tap
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
