@@ -7,8 +7,9 @@ require input. Both are a `Question` here. Their content is untrusted plain text
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -22,32 +23,27 @@ BY_RULE: Final = "answered by its rule"
 REJECTED: Final = "User rejected sampling request"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Accept:
+class Accept(msgspec.Struct, frozen=True):
     """Yes. `content` is what was entered in a form; for roots `{"roots": […]}`; else empty."""
 
-    content: JsonObject = dataclasses.field(default_factory=dict)
+    content: JsonObject = msgspec.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Decline:
+class Decline(msgspec.Struct, frozen=True):
     """No: the user declined."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Dismiss:
+class Dismiss(msgspec.Struct, frozen=True):
     """Neither yes nor no: the user dismissed the question."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(msgspec.Struct, frozen=True):
     """A model's message: `result` has `role`, `content`, `model` and perhaps `stopReason`."""
 
     result: JsonObject
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """No answer, but an error with code -1."""
 
     message: str = REJECTED
