@@ -286,16 +286,20 @@ def quoted(name: str) -> str:
 def _locked(descriptor: int) -> bool:
     """Lock a file, waiting while another program checks the lock."""
     until = time.monotonic() + _LOCK_S
-    while not _is_taken(descriptor):
-        if time.monotonic() > until:
-            return False
-        time.sleep(_POLL_S)
+    try:
+        while not is_taken(descriptor):
+            if time.monotonic() > until:
+                return False
+            time.sleep(_POLL_S)
+    except OSError:  # the file system has no locks
+        pass
     return True
 
 
 if sys.platform == "win32":
 
-    def _is_taken(descriptor: int) -> bool:
+    def is_taken(descriptor: int) -> bool:
+        """Lock an open file; False while another program holds it. Closing the file lets go."""
         import msvcrt
 
         try:
@@ -306,15 +310,18 @@ if sys.platform == "win32":
 
 else:
 
-    def _is_taken(descriptor: int) -> bool:
+    def is_taken(descriptor: int) -> bool:
+        """Lock an open file; False while another program holds it. Closing the file lets go.
+
+        Raises:
+            OSError: the file system has no locks.
+        """
         import fcntl
 
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except (BlockingIOError, PermissionError):  # which one depends on the file system
             return False
-        except OSError:  # the file system has no locks
-            return True
         return True
 
 
