@@ -313,7 +313,7 @@ def holds_plainly(schema: Any, value: object, depth: int = _PLAIN_DEPTH) -> bool
 
 
 def _holds_type(name: Any, value: object, _schema: Any, _depth: int) -> bool:
-    kinds = _PLAIN_TYPES.get(name) if isinstance(name, str) else None
+    kinds = PLAIN_TYPES.get(name) if isinstance(name, str) else None
     is_bool = isinstance(value, bool) and name != "boolean"
     return kinds is not None and (value is _ABSENT or (isinstance(value, kinds) and not is_bool))
 
@@ -358,7 +358,7 @@ def _holds_choice(allowed: Any, value: object, _schema: Any, _depth: int) -> boo
     return all(map(_is_text, allowed)) and is_known
 
 
-_PLAIN_TYPES: Final[dict[str, tuple[type, ...]]] = {
+PLAIN_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
     "integer": (int,),
     "number": (int, float),
