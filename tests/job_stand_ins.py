@@ -21,7 +21,7 @@ from mcp_progress_monitor.tracker.snapshot import (
 from mcp_progress_monitor.tracker.tracker import Jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -196,3 +196,8 @@ class FakeJobs(Jobs):
     def ids(self) -> Sequence[JobId]:
         """All jobs in order of start."""
         return sorted(self.held)
+
+    def parents_of(self, jobs: Iterable[JobId]) -> dict[JobId, JobId]:
+        """The parents in the snapshots as held."""
+        held = {job: self.held[job].parent for job in jobs if job in self.held}
+        return {job: parent for job, parent in held.items() if parent is not None}

@@ -515,6 +515,11 @@ class Tracker:
         known = self._rows.by_id.get(job)
         return None if known is None else known.request
 
+    def parents_of(self, jobs: Iterable[JobId]) -> dict[JobId, JobId]:
+        """The jobs because of which servers asked those of `jobs` that are their requests."""
+        found = map(self._rows.by_id.get, jobs)
+        return {job.id: job.parent for job in found if job is not None and job.parent is not None}
+
     def jobs(self) -> Sequence[JobId]:
         return tuple(self._rows.by_id)
 
@@ -584,6 +589,10 @@ class Jobs:
 
     def ids(self) -> Sequence[JobId]:
         return self._tracker.jobs()
+
+    def parents_of(self, jobs: Iterable[JobId]) -> dict[JobId, JobId]:
+        """Those of `jobs` that are requests of a server during another job, with that job."""
+        return self._tracker.parents_of(jobs)
 
     def unattached_ticks(self, connection: str) -> int:
         """The number of a connection's ticks whose token belongs to no job."""

@@ -249,7 +249,8 @@ def test_only_rows_in_sight_are_asked_for(
     qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
     source.put(*(job(id=number) for number in range(5, 1005)))
-    jobs.apply(ChangeSet(added=tuple(range(5, 1005))))
+    with qtbot.waitSignal(jobs.groups_changed):
+        jobs.apply(ChangeSet(added=tuple(range(5, 1005))))
     qtbot.wait(20)
     source.asked.clear()
     jobs.apply(ChangeSet(progressed=frozenset(range(1, 1005))))

@@ -45,6 +45,7 @@ def test_a_question_is_a_job_under_the_one_that_caused_it(wire: Dialogue, method
         JobState.NEEDS_YOU,
         wire.job(made).id,
     )
+    assert wire.tracker.parents_of([child.id, wire.job(made).id, 99]) == {child.id: child.parent}
     assert not child.parent_is_unclear
     assert (wire.state(made), wire.job(made).questions) == (JobState.NEEDS_YOU, (question,))
     assert wire.detail(made).children == (child.id,)

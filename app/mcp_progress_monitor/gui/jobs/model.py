@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +27,7 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from mcp_progress_monitor.wording.jobs import fresh_stream_note, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
     from mcp_progress_monitor.tracker.tracker import Jobs
@@ -102,8 +103,8 @@ class JobsModel(QAbstractTableModel):
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.timeout.connect(self._on_settled)
-        self._moved: list[JobId] = []
-        """Jobs that changed their state, which is yet to be read."""
+        self._moved: dict[JobId, None] = {}
+        """Jobs that are new or changed their state, which is yet to be read."""
         self._moved_turn = QTimer(self)
         self._moved_turn.setSingleShot(True)
         self._moved_turn.timeout.connect(self._on_moved_turn)
@@ -119,11 +120,12 @@ class JobsModel(QAbstractTableModel):
         """Show all jobs of `source` from now on."""
         self.beginResetModel()
         self._source = source
-        self._order, self._rows, self._settling, self._moved = [], {}, [], []
+        self._order, self._rows, self._settling, self._moved = [], {}, [], {}
         for jobs in (self._outdated, self._resuming, self._young, self._snapshots, self._parents):
             jobs.clear()
         self._listed = None
         self._append(source.ids())
+        self._read_moved(len(self._moved))
         self.endResetModel()
         self._resort()
         self.groups_changed.emit()
@@ -145,13 +147,12 @@ class JobsModel(QAbstractTableModel):
             self._append(added)
             self.endInsertRows()
         known = [job for job in changes.progressed if job in self._rows]
-        self._outdated.update(set(known).difference(added))  # these have their newest state
-        self._moved += changes.moved.difference(added)
-        read = added + self._read_moved()
+        self._outdated.update(known)
+        self._moved |= dict.fromkeys(changes.moved.difference(added))
+        read = self._read_moved()
         self._announce([self._rows[job] for job in known])
-        if added or changes.removed or changes.moved:
-            self._resort()
-            self.groups_changed.emit()
+        if read or changes.removed:
+            self._note_groups()
         if read:
             self.states_read.emit(read)
 
@@ -345,20 +346,24 @@ class JobsModel(QAbstractTableModel):
 
     # Bookkeeping
 
-    def _append(self, jobs: Iterable[JobId]) -> None:
-        for job in jobs:
-            self._rows[job] = len(self._order)
-            self._order.append(job)
-            self._listed = None  # it may be a parent
-            self._young.add(job)
-            self._take_state(job)
+    def _append(self, jobs: Sequence[JobId]) -> None:
+        """Add rows of jobs whose states are yet to be read."""
+        self._rows.update(zip(jobs, itertools.count(len(self._order)), strict=False))
+        self._order += jobs
+        parents = {} if self._source is None else self._source.parents_of(jobs)
+        self._parents.update(parents)
+        self._listed = None  # they may be parents
+        self._young.update(jobs)
+        self._moved |= dict.fromkeys(jobs)
         if self._young and not self._settle.isActive():
             self._settle.start(_SETTLE_MS)
 
-    def _read_moved(self) -> list[JobId]:
-        """Read the states of some moved jobs, others in the next turns: a thousand took 24 ms."""
-        read = [job for job in self._moved[:_SETTLED_AT_ONCE] if job in self._rows]
-        del self._moved[:_SETTLED_AT_ONCE]
+    def _read_moved(self, most: int = _SETTLED_AT_ONCE) -> list[JobId]:
+        """Read the states of some jobs, others in the next turns: a thousand took 24 ms."""
+        first = list(itertools.islice(self._moved, most))
+        for job in first:
+            del self._moved[job]
+        read = [job for job in first if job in self._rows]
         for job in read:
             self._take_state(job)
         if self._moved:
@@ -371,6 +376,10 @@ class JobsModel(QAbstractTableModel):
         self._announce([self._rows[job] for job in read])
         if read:
             self.states_read.emit(read)
+        self._note_groups()
+
+    def _note_groups(self) -> None:
+        """Sort and count again, once all states are read."""
         if not self._moved:
             self._resort()
             self.groups_changed.emit()

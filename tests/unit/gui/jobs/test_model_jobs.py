@@ -124,6 +124,7 @@ def test_a_change_makes_no_picture_of_rows_nobody_looks_at(
     bare: JobsModel, source: FakeJobs
 ) -> None:
     add(bare, source, 1000)
+    bare.close()  # all states are read
     source.asked.clear()
     bare.apply(ChangeSet(progressed=frozenset(range(1, 1001))))
     for row in range(20):
@@ -258,6 +259,7 @@ def test_rows_of_very_many_running_jobs_change_places_every_other_second(
     running = range(1, SORTED_EACH_SECOND + 2)
     source.put(*(job(id=number, rate=float(number)) for number in running))
     bare.apply(ChangeSet(added=tuple(running)))
+    bare.close()  # all states are read
     bare.sort(Column.RATE, ASCENDING)
     source.put(job(id=1, rate=9e9))
     source.asked.clear()
@@ -440,7 +442,8 @@ def test_many_young_jobs_are_looked_at_a_few_in_each_turn(
 ) -> None:
     numbers = range(1, 181)
     source.put(*(new_job(number) for number in numbers))
-    bare.apply(ChangeSet(added=tuple(numbers)))
+    with qtbot.waitSignal(bare.groups_changed):
+        bare.apply(ChangeSet(added=tuple(numbers)))
     source.put(*(new_job(number, elapsed_s=SETTLED_AFTER_S) for number in numbers))
     looks: list[int] = []
     bare.dataChanged.connect(lambda first, last: looks.append(last.row() - first.row() + 1))
@@ -452,21 +455,34 @@ def test_many_young_jobs_are_looked_at_a_few_in_each_turn(
     assert source.asked == list(numbers)
 
 
-def test_the_states_of_many_jobs_that_end_at_once_are_read_a_few_in_each_turn(
+def test_the_states_of_many_jobs_that_start_and_end_at_once_are_read_a_few_in_each_turn(
     qtbot: QtBot, bare: JobsModel, source: FakeJobs
 ) -> None:
     numbers = range(1, 181)
     source.put(*(new_job(number) for number in numbers))
     read: list[list[int]] = []
     bare.states_read.connect(read.append)
-    bare.apply(ChangeSet(added=tuple(numbers)))
-    assert read == [[*numbers]]
+    with qtbot.waitSignal(bare.groups_changed):
+        bare.apply(ChangeSet(added=tuple(numbers)))
+        assert bare.rowCount() == 180
+    assert [number for part in read for number in part] == [*numbers]
     source.put(*(job(id=number, state=JobState.DONE) for number in numbers))
     bare.apply(ChangeSet(progressed=frozenset(numbers), moved=frozenset(numbers)))
     bare.apply(ChangeSet(removed=(180,)))
     qtbot.waitUntil(lambda: bare.count_by_state() == {JobState.DONE: 179})
-    assert sorted(number for part in read[1:] for number in part) == [*range(1, 180)]
-    assert max(map(len, read[1:])) <= 50
+    assert sorted(number for part in read[4:] for number in part) == [*range(1, 180)]
+    assert max(map(len, read)) <= 50
+
+
+def test_a_request_is_listed_below_its_job_before_its_state_is_read(
+    bare: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=1), *(asked(number, 1) for number in range(2, 182)))
+    source.asked.clear()
+    bare.apply(ChangeSet(added=tuple(range(1, 182))))
+    assert 181 not in source.asked
+    assert bare.parent_of(181) == 1
+    assert bare.job_count == 1
 
 
 def test_all_states_are_read_when_the_model_is_closed(
