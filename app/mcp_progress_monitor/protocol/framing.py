@@ -26,6 +26,8 @@ _ELEMENTS_AT_A_TIME = 384
 """Elements of batches framed at once: they are handled in parts, as those of runs are."""
 RUN_LINES = 1024
 """Most lines of a run: 2 to 4 ms of work for ticks."""
+_RUN_PARTS = 8
+"""In how many parts a run is handled at most, about: nothing is sent before its end."""
 _LEAST_RUN = 8  # fewer lines are cheaper one by one
 _BRACE = {ord("{")}
 _first_byte = itemgetter(0)
@@ -88,6 +90,12 @@ class Framer:
         self.latest = (0.0, 0.0)  # `when` and `at` of the last message sent or event
         self._connection = connection
         self._numbers = numbers
+        self._run_lines = RUN_LINES
+
+    def note_parts(self, lines: int, parts: int) -> None:
+        """Make the next runs as long as suits one of so many lines that was handled in parts."""
+        suitable = lines * _RUN_PARTS // parts if parts > 1 else 2 * self._run_lines
+        self._run_lines = max(_FRAMES_AT_A_TIME, min(suitable, RUN_LINES))
 
     def received(
         self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
@@ -126,7 +134,7 @@ class Framer:
         """
         start = 0
         while start < len(lines):
-            part = lines[start : start + RUN_LINES]
+            part = lines[start : start + self._run_lines]
             count = _run_length(part) if is_complete else 0
             if count >= _LEAST_RUN:
                 first = self._numbers.take(count)

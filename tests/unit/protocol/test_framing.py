@@ -243,6 +243,22 @@ def test_objects_are_cut_in_runs_whatever_stands_between() -> None:
     assert type(next(_framer().in_slices(lines[:20], 5.0, 6.0, is_complete=False))) is list
 
 
+def test_runs_are_as_long_as_suits_how_the_last_ones_were_handled() -> None:
+    framer, lines = _framer(), [b"{}"] * 2000
+
+    def longest() -> int:
+        return max(map(len, framer.in_slices(lines, 5.0, 6.0)))
+
+    framer.note_parts(1024, 64)
+    assert longest() == 128
+    framer.note_parts(1024, 1024)
+    assert longest() == 64
+    framer.note_parts(64, 1)
+    assert longest() == 128
+    framer.note_parts(1024, 5)
+    assert longest() == RUN_LINES
+
+
 @pytest.mark.parametrize("odd", [b'{"a":\n1}', b'{"a":"%b"}' % (b"x" * OVERSIZED), b" {}", b""])
 def test_what_a_run_cannot_hold_ends_it(odd: bytes) -> None:
     slices = list(_framer().in_slices([b"{}"] * 10 + [odd] + [b"{}"] * 10, 5.0, 6.0))

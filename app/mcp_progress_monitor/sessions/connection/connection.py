@@ -429,8 +429,10 @@ class Connection:
         async with self._publishing:
             rest: Sequence[Frame] = run
             began, part_size = time.thread_time(), self._conversation.part_size
+            parts = 0
             try:
                 for frames, facts in self._conversation.read_parts(run):
+                    parts += 1
                     rest = rest[len(frames) :]
                     self._sink(frames, facts)
                     self.outbox.take(facts, frames)
@@ -441,6 +443,7 @@ class Connection:
             finally:
                 if rest:
                     self._sink(rest, ())
+        self._framer.note_parts(len(run), parts)
 
     async def _facts_of(self, frames: Sequence[Frame]) -> Sequence[Fact]:
         if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:

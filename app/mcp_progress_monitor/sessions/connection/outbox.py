@@ -155,6 +155,9 @@ class PendingRequest:
 METHOD_NOT_FOUND: Final = -32601
 _MOST_QUEUED: Final = 1000
 """Most queued messages before we stop reading the requests that cause more."""
+_FEW_QUEUED: Final = 100
+"""With more, we write before we read on: each may be the reply to a request, which is open …"""
+_MOMENT_S: Final = 0.2  # … but no longer than this, and not again: the server may not read now
 _BYTES_AT_ONCE: Final = 2**16
 _LATELY_S: Final = 0.02
 """A tick this soon after one that restarted an idle timeout does not restart it again."""
@@ -246,6 +249,7 @@ class Outbox:
         self._between: dict[int, PendingRequest] = {}
         """Exchanges between a reply that requires input and the next request, by the first."""
         self._room = anyio.Event()
+        self._is_read_slowly = False
         self._settled = anyio.Event()
         self._outbox, self._inbox = anyio.create_memory_object_stream[OutgoingMessage](math.inf)
         self._handlers: dict[type, Callable[[Any, Sequence[Frame]], None]] = {
@@ -433,20 +437,24 @@ class Outbox:
         self._exchanges[request] = exchange
 
     async def room(self) -> None:
-        """Wait while the server does not read the replies to its requests."""
+        """Wait while many messages are queued; longer if the server does not read its input."""
+        if self.queued_count > _FEW_QUEUED and not self._is_read_slowly:
+            with anyio.move_on_after(_MOMENT_S):
+                await self._has_room(_FEW_QUEUED)
+        self._is_read_slowly = self.queued_count > _FEW_QUEUED
         if self.queued_count <= _MOST_QUEUED:
             return
         with anyio.move_on_after(_PATIENCE_S):
-            await self._has_room()
+            await self._has_room(_MOST_QUEUED // 2)
             return
         self._hold(is_on_hold=True)
         try:
-            await self._has_room()
+            await self._has_room(_MOST_QUEUED // 2)
         finally:
             self._hold(is_on_hold=False)
 
-    async def _has_room(self) -> None:
-        while not self._is_closed and self.queued_count > _MOST_QUEUED // 2:
+    async def _has_room(self, most: int) -> None:
+        while not self._is_closed and self.queued_count > most:
             self._room = anyio.Event()
             await self._room.wait()
 

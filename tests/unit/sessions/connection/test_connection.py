@@ -12,6 +12,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import ConnectionClosed, ConnectionOpened, RequestMade
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.sessions.connection import outbox
 from mcp_progress_monitor.sessions.connection.connection import evidence
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 from tests.unit.sessions.playbook import Log, PlayedServer, by_method, connection_to, error, result
@@ -87,7 +88,10 @@ async def test_a_ping_is_answered_and_other_requests_are_refused() -> None:
     assert server.sent[1]["error"]["code"] == -32601
 
 
-async def test_a_server_that_asks_without_reading_is_no_longer_read() -> None:
+async def test_a_server_that_asks_without_reading_is_no_longer_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox, "_MOMENT_S", 0.0)
     server = PlayedServer(silence)
     log = Log()
     async with opened(server, log):

@@ -12,12 +12,15 @@ from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import AUTO, TokenSource
+from mcp_progress_monitor.sessions.connection import outbox as outbox_module
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Outbox, PendingRequest
 from mcp_progress_monitor.sessions.transport.base import Loss
 from mcp_progress_monitor.snapshots.limits import Limits
 
 if TYPE_CHECKING:
+    import pytest
+
     from mcp_progress_monitor.protocol.facts import NotificationReceived
 
 
@@ -267,6 +270,37 @@ async def test_replies_that_wait_are_written_together_and_requests_alone() -> No
     request = kept.outgoing.raw[:16]
     assert written == [4 * [b"reply"], [b"reply"], [request], [16 * b"x"], [b"after a long one"]]
     await outgoing.aclose()  # type: ignore[attr-defined]
+    await desk.close()
+
+
+async def test_what_waits_is_written_before_more_is_read() -> None:
+    desk = Desk()
+    for _ in range(150):
+        desk.outbox.post(b"reply")
+
+    async def write() -> None:
+        async for _messages in desk.outbox.outgoing(4):
+            pass
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(write)
+        await desk.outbox.room()
+        assert 0 < desk.outbox.queued_count <= 100
+        tasks.cancel_scope.cancel()
+    await desk.close()
+
+
+async def test_a_server_that_does_not_read_is_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox_module, "_MOMENT_S", 0.0)
+    desk = Desk()
+    for _ in range(150):
+        desk.outbox.post(b"reply")
+    await desk.outbox.room()
+    monkeypatch.undo()
+    with anyio.fail_after(0.1):
+        await desk.outbox.room()
     await desk.close()
 
 

@@ -248,7 +248,8 @@ async def test_a_server_that_does_not_read_is_reported_until_it_reads_again(
         await life.error_has_gone()
 
 
-async def test_a_moment_of_not_reading_is_not_reported_of() -> None:
+async def test_a_moment_of_not_reading_is_not_reported_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "_MOMENT_S", 0.0)
     server = well_behaved()
     life = Life([server])
     errors = []
