@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import re
@@ -15,10 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import is_there
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
-from mcp_progress_monitor.tap.files import is_taken
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from filelock import FileLock
 
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
@@ -36,7 +36,6 @@ _DAY_S: Final = 24 * 3600
 _CHECK_S: Final = 0.005
 """Longer than another program holds a lock while trying it, too short to notice."""
 _PATIENCE_S: Final = 1.0
-_POLL_S: Final = 0.001
 _HEADER_BYTES: Final = 4096
 
 
@@ -73,7 +72,7 @@ class RecordingsFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock: int | None = None
+        self._lock: FileLock | None = None
         self._own: Path | None = None
 
     def new_path(self, when: float) -> Path:
@@ -93,14 +92,17 @@ class RecordingsFolder:
         """
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._own = _run_path(path)
-        self._lock = _taken_lock(self._own, _PATIENCE_S)
+        lock = _lock(_lock_path(self._own))
+        with contextlib.suppress(NotImplementedError):  # the file system has no locks
+            lock.acquire(timeout=_PATIENCE_S, poll_interval=_CHECK_S)
+            self._lock = lock
 
     def end(self) -> None:
         """Release the run that this program wrote."""
         if self._lock is not None and self._own is not None:
             lock, self._lock = self._lock, None
             with contextlib.suppress(OSError):
-                os.close(lock)
+                lock.release()
                 _lock_path(self._own).unlink(missing_ok=True)
 
     def entries(self) -> list[RecordingEntry]:
@@ -158,7 +160,16 @@ class RecordingsFolder:
 
         Another program that checks at the same moment counts as a writer.
         """
-        return _is_held(_run_path(path), 0.0)
+        lock_path = _lock_path(_run_path(path))
+        lock = _lock(lock_path)
+        try:
+            if not lock_path.exists():
+                return False
+            lock.acquire(timeout=0)
+        except (OSError, NotImplementedError):  # a Timeout is an OSError
+            return True
+        lock.release()
+        return False
 
     def delete(self, entry: RecordingEntry) -> None:
         """Delete a recording with all its parts and notes.
@@ -204,7 +215,15 @@ class RecordingsFolder:
         """Whether another program writes a run; in doubt, it does."""
         if self._lock is not None and run == self._own:
             return False
-        return _is_held(run, _CHECK_S)
+        lock = _lock(_lock_path(run))
+        try:
+            if not _lock_path(run).exists():
+                return False
+            lock.acquire(timeout=_CHECK_S, poll_interval=_CHECK_S / 5)
+        except (OSError, NotImplementedError):  # a Timeout is an OSError
+            return True
+        lock.release()
+        return False
 
     def _sweep(self, now_when: float) -> None:
         """Delete notes of deleted recordings, and remains of a crash: locks, unfinished parts."""
@@ -272,43 +291,11 @@ def _beside(folder: Path) -> list[Path]:
     return []
 
 
-def _taken_lock(run: Path, patience_s: float) -> int | None:
-    """The locked file beside a run, as taps lock it; None if the file system has no locks.
+def _lock(path: Path) -> FileLock:
+    from filelock import FileLock  # late: not needed at startup
 
-    The system lets it go however its holder ends.
-
-    Raises:
-        TimeoutError: another program held it for `patience_s`.
-        OSError: the file cannot be opened.
-    """
-    until = time.monotonic() + patience_s
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    while True:
-        lock = os.open(_lock_path(run), flags, 0o600)
-        try:
-            # Its last holder may have deleted the file between the two calls.
-            if is_taken(lock) and os.fstat(lock).st_nlink:
-                return lock
-        except OSError:
-            os.close(lock)
-            return None
-        os.close(lock)
-        if time.monotonic() >= until:
-            raise TimeoutError(errno.ETIMEDOUT, "Another program holds the lock")
-        time.sleep(_POLL_S)
-
-
-def _is_held(run: Path, patience_s: float) -> bool:
-    """Whether a program holds the lock of a run for longer than a check; in doubt, it does."""
-    try:
-        if not _lock_path(run).exists():
-            return False
-        lock = _taken_lock(run, patience_s)
-    except OSError:
-        return True
-    if lock is not None:
-        os.close(lock)
-    return lock is None
+    # No soft locks: they outlive their holder. Not per thread: workers come and go.
+    return FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
 
 
 def part_path(path: Path, number: int) -> Path:

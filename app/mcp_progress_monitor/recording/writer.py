@@ -501,11 +501,13 @@ class RunFiles:
         """Claim the name; programs in two containers may have the same number."""
         if self._folder is None:
             return
+        from filelock import Timeout  # late: not at startup
+
         try:
             self._folder.begin(self.path)
             if not self.path.exists():
                 return
-        except TimeoutError:
+        except Timeout:
             pass
         self._folder.end()
         self.path = self._folder.new_path(when)

@@ -286,20 +286,16 @@ def quoted(name: str) -> str:
 def _locked(descriptor: int) -> bool:
     """Lock a file, waiting while another program checks the lock."""
     until = time.monotonic() + _LOCK_S
-    try:
-        while not is_taken(descriptor):
-            if time.monotonic() > until:
-                return False
-            time.sleep(_POLL_S)
-    except OSError:  # the file system has no locks
-        pass
+    while not _is_taken(descriptor):
+        if time.monotonic() > until:
+            return False
+        time.sleep(_POLL_S)
     return True
 
 
 if sys.platform == "win32":
 
-    def is_taken(descriptor: int) -> bool:
-        """Lock an open file; False while another program holds it. Closing the file lets go."""
+    def _is_taken(descriptor: int) -> bool:
         import msvcrt
 
         try:
@@ -310,18 +306,15 @@ if sys.platform == "win32":
 
 else:
 
-    def is_taken(descriptor: int) -> bool:
-        """Lock an open file; False while another program holds it. Closing the file lets go.
-
-        Raises:
-            OSError: the file system has no locks.
-        """
+    def _is_taken(descriptor: int) -> bool:
         import fcntl
 
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):  # which one depends on the file system
+        except BlockingIOError:
             return False
+        except OSError:  # the file system has no locks
+            return True
         return True
 
 

@@ -224,6 +224,8 @@ class HttpJournal:
 
     def _begin(self) -> None:
         """Create the folder and claim a name; process ids in two containers may be equal."""
+        from filelock import Timeout  # late, to start faster
+
         recordings = self._folder.path.parent
         for folder in (recordings.parent, recordings):  # private, each of them
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -233,7 +235,7 @@ class HttpJournal:
                 self._folder.begin(self.path)
                 if not self.path.exists():
                     return
-            except TimeoutError:
+            except Timeout:
                 pass
             self._folder.end()
             self.path = wanted.with_name(f"{wanted.name.removesuffix(SUFFIX)}-{number}{SUFFIX}")
