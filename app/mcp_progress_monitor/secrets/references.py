@@ -10,8 +10,6 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
-import anyio.to_thread
-
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 
 if TYPE_CHECKING:
@@ -88,6 +86,8 @@ async def resolved(
     """
     if not any(map(REFERENCE.search, values.values())):
         return dict(values)
+    import anyio.to_thread  # late: a list of servers resolves none
+
     # A keyring may ask the user to unlock it: who gives up meanwhile is not kept waiting.
     texts, found = await anyio.to_thread.run_sync(
         _resolved, dict(values), keyring, where, abandon_on_cancel=True

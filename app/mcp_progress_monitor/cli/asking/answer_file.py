@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from mcp_progress_monitor.cli.asking.prompts import MODEL, defaults_of
 from mcp_progress_monitor.cli.calls.arguments import read_typed, strict_json
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.eras import as_object

@@ -10,7 +10,7 @@ import anyio
 
 from mcp_progress_monitor.cli.calls.arguments import convert, property_types, strict_json
 from mcp_progress_monitor.cli.exits import CommandFailed
-from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.formatting import number, one_line, size
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.sessions.arguments import Checked, check_value

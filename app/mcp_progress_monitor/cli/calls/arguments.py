@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.path_checks import expanded
 

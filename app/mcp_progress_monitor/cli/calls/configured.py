@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, likely
-from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer, read_file
 from mcp_progress_monitor.catalogue.secrets import bare_url, replaced
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -23,6 +22,7 @@ from mcp_progress_monitor.wording.servers import disabled
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
+    from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer
     from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
@@ -54,7 +54,7 @@ def saved_server(common: CommonOptions, name: str) -> CatalogueEntry:
 
 def configured_servers(path: Path, name: str | None) -> list[ServerDefinition]:
     """The usable servers of a configuration, or the one called `name`; `UserError` without any."""
-    config = read_file(path)
+    config = _read(path)
     if not config.found:
         raise UserError(config.errors[0])
     if name is None:
@@ -67,7 +67,7 @@ def configured_servers(path: Path, name: str | None) -> list[ServerDefinition]:
         if not usable:
             raise UserError(ErrorDetails("The file has no usable server", str(path)))
         return [placed(found.definition) for found in usable]
-    return [placed(config_server(config, name).definition)]
+    return [placed(_named(config, name).definition)]
 
 
 def _reason(found: FoundServer) -> str:
@@ -76,8 +76,18 @@ def _reason(found: FoundServer) -> str:
     return "needs input from you; import the server to enter it"
 
 
-def config_server(config: ConfigFile, name: str) -> FoundServer:
+def config_server(path: Path, name: str) -> FoundServer:
     """The server of that name in a configuration; `UserError` if there is none."""
+    return _named(_read(path), name)
+
+
+def _read(path: Path) -> ConfigFile:
+    from mcp_progress_monitor.catalogue.reading import read_file  # late: few use it
+
+    return read_file(path)
+
+
+def _named(config: ConfigFile, name: str) -> FoundServer:
     chosen = next((found for found in config.found if found.definition.name == name), None)
     if chosen is None:
         for unusable in config.unusable:

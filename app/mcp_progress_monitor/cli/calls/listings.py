@@ -16,8 +16,7 @@ from mcp_progress_monitor.cli.calls.visit import (
 )
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
-from mcp_progress_monitor.cli.output.results import as_json
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, as_json, show_warnings
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line, size, visible
 

@@ -11,8 +11,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
-from mcp_progress_monitor.cli.output.results import as_json
-from mcp_progress_monitor.cli.output.stdout import aligned, print_out, show_warnings
+from mcp_progress_monitor.cli.output.stdout import aligned, as_json, print_out, show_warnings
 from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir

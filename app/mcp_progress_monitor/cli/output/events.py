@@ -17,12 +17,12 @@ from mcp_progress_monitor.cli.asking.asker import is_reported_rule
 from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.cli.output.job_text import ReplyViolations
 from mcp_progress_monitor.cli.output.results import (
-    as_json,
     exact_data,
     exact_member,
     exact_outcome,
     exact_result,
 )
+from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.finding import Level

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import joined, texts
 from mcp_progress_monitor.formatting import one_line

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.formatting import size
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError
 from mcp_progress_monitor.protocol.messages import META, NEXT_RESUME_TOKEN, TASK_ID
@@ -160,32 +160,6 @@ def _refuse(name: str) -> NoReturn:
 # Numbers stay text: Python would reject very long ones.
 _CHECK = msgspec.json.Decoder(msgspec.Raw)
 _STRICT = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
-
-
-def as_json(value: object, *, indent: int | None = None) -> str:
-    """Valid JSON in ASCII, on one line without `indent`; other values become strings."""
-    separators = (",", ":") if indent is None else None
-    try:
-        return json.dumps(value, separators=separators, indent=indent, allow_nan=False)
-    except (TypeError, ValueError):
-        value = _expressible(value)
-        return json.dumps(value, separators=separators, indent=indent, allow_nan=False)
-
-
-def _expressible(value: object) -> object:
-    match value:
-        case dict():
-            return {str(key): _expressible(item) for key, item in value.items()}
-        case list():
-            return [_expressible(item) for item in value]
-        case float() if math.isnan(value):
-            return "NaN"
-        case float() if math.isinf(value):
-            return "Infinity" if value > 0 else "-Infinity"
-        case None | bool() | int() | float() | str():
-            return value
-        case _:
-            return str(value)
 
 
 def answer_text(raw: bytes) -> str:

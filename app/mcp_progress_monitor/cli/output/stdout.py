@@ -1,11 +1,13 @@
 """Standard output as a blocking stream of exact bytes that tolerates a closed reader.
 
-Also formats this program's commands for hints.
+Also formats tables, JSON, and this program's commands for hints.
 """
 
 from __future__ import annotations
 
 import io
+import json
+import math
 import os
 import select
 import shlex
@@ -188,6 +190,32 @@ def aligned(titles: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 
         for row in shown
     )
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def as_json(value: object, *, indent: int | None = None) -> str:
+    """Valid JSON in ASCII, on one line without `indent`; other values become strings."""
+    separators = (",", ":") if indent is None else None
+    try:
+        return json.dumps(value, separators=separators, indent=indent, allow_nan=False)
+    except (TypeError, ValueError):
+        value = _expressible(value)
+        return json.dumps(value, separators=separators, indent=indent, allow_nan=False)
+
+
+def _expressible(value: object) -> object:
+    match value:
+        case dict():
+            return {str(key): _expressible(item) for key, item in value.items()}
+        case list():
+            return [_expressible(item) for item in value]
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)
 
 
 def own_command(*arguments: str) -> str:

@@ -12,7 +12,8 @@ import anyio
 from mcp_progress_monitor.cli.output import job_text
 from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.cli.output.job_text import NUMBERS, TaskLines, Violations
-from mcp_progress_monitor.cli.output.results import answer_text, as_json, is_error
+from mcp_progress_monitor.cli.output.results import answer_text, is_error
+from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.formatting import elide, one_line, visible
 from mcp_progress_monitor.protocol.facts import (
     NotificationReceived,

@@ -14,7 +14,6 @@ import click
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.catalogue.documents import UnwritableError
-from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.cli.asking.approval import approve, ask_approval, earlier_of, trust_of
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.calls.configured import (
@@ -26,8 +25,13 @@ from mcp_progress_monitor.cli.calls.configured import (
 )
 from mcp_progress_monitor.cli.calls.target import check_target, named_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.results import as_json
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings
+from mcp_progress_monitor.cli.output.stdout import (
+    StandardOutput,
+    aligned,
+    as_json,
+    print_out,
+    show_warnings,
+)
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.path_checks import expanded, is_there
@@ -239,7 +243,7 @@ def definition_of(common: CommonOptions, name: str) -> ServerDefinition:
     with failing(ExitCode.USAGE):
         if common.config is None:
             return saved_servers(common).entry(name).definition
-        return placed(config_server(read_file(expanded(common.config)), name).definition)
+        return placed(config_server(expanded(common.config), name).definition)
 
 
 def _ask(definition: ServerDefinition, source: str, earlier: EarlierApproval | None) -> None:

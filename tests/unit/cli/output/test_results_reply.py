@@ -10,12 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.cli.output.results import (
-    as_json,
-    exact_member,
-    exact_outcome,
-    exact_result,
-)
+from mcp_progress_monitor.cli.output.results import exact_member, exact_outcome, exact_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,23 +127,6 @@ def test_what_a_terminal_or_the_eye_would_obey_is_escaped_without_changing_the_v
 def test_nesting_deeper_than_python_can_walk_is_passed_on() -> None:
     deep = "[" * 100_000 + "]" * 100_000
     assert exact_member(f'{{"result":{deep}}}'.encode(), "result") == deep
-
-
-def test_what_json_cannot_express_becomes_text() -> None:
-    value = {"a": float("nan"), "b": [float("-inf")], "c": 10**5000}
-    assert json.loads(as_json({"a": value["a"], "b": value["b"]})) == {
-        "a": "NaN",
-        "b": ["-Infinity"],
-    }
-    assert as_json("é\x1b") == r'"\u00e9\u001b"'
-
-
-def test_an_object_of_another_kind_becomes_its_words() -> None:
-    assert as_json({"at": 1 + 2j}) == '{"at":"(1+2j)"}'
-
-
-def test_a_document_may_be_indented() -> None:
-    assert as_json({"a": 1}, indent=2) == '{\n  "a": 1\n}'
 
 
 @pytest.mark.parametrize(
