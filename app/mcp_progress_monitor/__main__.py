@@ -19,7 +19,8 @@ _COLLECTED_AFTER = 200_000
 """The objects after which garbage is looked for: by default 700.
 
 A start makes 70,000 that stay. Looking at them takes 20 of 250 ms of CPU, whether in a hundred
-small portions or in a single one.
+small portions or in a single one. Sessions leave hardly any garbage: a call with five million ticks
+takes as much memory with the usual 700.
 """
 
 
