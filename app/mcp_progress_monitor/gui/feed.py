@@ -57,16 +57,30 @@ class Publisher(Protocol):
         """Call `listener` for every update until the returned function is called."""
 
 
-def merged(earlier: ChangeSet, later: ChangeSet) -> ChangeSet:
-    """Two sets of changes as one; a job added and removed within them is left out."""
-    gone = set(later.removed)
-    passing = gone.intersection((*earlier.added, *later.added))
-    return ChangeSet(
-        added=tuple(job for job in (*earlier.added, *later.added) if job not in passing),
-        removed=(*earlier.removed, *(job for job in later.removed if job not in passing)),
-        progressed=(earlier.progressed | later.progressed) - gone,
-        moved=(earlier.moved | later.moved) - gone,
-    )
+class JobChanges:
+    """Changes of jobs, gathered; a job that was added and removed meanwhile is left out."""
+
+    def __init__(self) -> None:
+        self._added: dict[JobId, None] = {}
+        self._removed: dict[JobId, None] = {}
+        self._progressed: set[JobId] = set()
+        self._moved: set[JobId] = set()
+
+    def gather(self, changes: ChangeSet) -> None:
+        self._added |= dict.fromkeys(changes.added)
+        self._progressed |= changes.progressed
+        self._moved |= changes.moved
+        for job in changes.removed:
+            self._progressed.discard(job)
+            self._moved.discard(job)
+            if job in self._added:
+                del self._added[job]
+            else:
+                self._removed[job] = None
+
+    def freeze(self) -> ChangeSet:
+        progressed, moved = frozenset(self._progressed), frozenset(self._moved)
+        return ChangeSet(tuple(self._added), tuple(self._removed), progressed, moved)
 
 
 def _now_ms() -> float:
@@ -195,8 +209,7 @@ class Feed(QObject):
         self._frame_count = 0
         self._stderr: list[Frame] = []
         self._logged: collections.deque[NotificationReceived] = collections.deque(maxlen=_LOGGED)
-        self._changes = ChangeSet()
-        self._progressed: set[JobId] = set()
+        self._changes = JobChanges()
         self._has_ticks = False
         self._marked: dict[int, tuple[Finding, ...]] = {}
         self._servers: frozenset[str] = frozenset()
@@ -259,9 +272,7 @@ class Feed(QObject):
         self.servers_changed.emit(servers)
 
     def _publish_jobs(self) -> None:
-        changes = self._changes._replace(progressed=self._changes.progressed | self._progressed)
-        self._changes = ChangeSet()
-        self._progressed.clear()
+        changes, self._changes = self._changes.freeze(), JobChanges()
         self._has_ticks = False
         questions, self._questions = self._questions, frozenset()
         if changes != ChangeSet():
@@ -311,12 +322,7 @@ class Feed(QObject):
 
     def _take_jobs(self, changes: ChangeSet) -> None:
         has_moved = bool(changes.added or changes.removed or changes.moved)
-        if has_moved:
-            self._changes = merged(self._changes, changes)
-            self._progressed.difference_update(changes.removed)
-        else:
-            # For a flood of a thousand tokens: a growing set, not a new one for each chunk.
-            self._progressed |= changes.progressed
+        self._changes.gather(changes)
         if changes.ticks:
             self._has_ticks = True
         if has_moved or changes.ticks or self._questions:

@@ -18,9 +18,9 @@ from mcp_progress_monitor.gui.feed import (
     FORGIVEN_MS,
     INTERVAL_MS,
     Feed,
+    JobChanges,
     Load,
     Throttle,
-    merged,
 )
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.protocol.frames import Channel, Frame
@@ -315,7 +315,10 @@ def test_attaching_elsewhere_leaves_the_former_publisher(station: Station, feed:
 def test_a_job_that_came_and_went_within_a_batch_is_not_reported_of() -> None:
     earlier = ChangeSet(added=(1, 2), progressed=frozenset({1, 2}), moved=frozenset({2}))
     later = ChangeSet(removed=(2,))
-    assert merged(earlier, later) == ChangeSet(added=(1,), progressed=frozenset({1}))
+    changes = JobChanges()
+    changes.gather(earlier)
+    changes.gather(later)
+    assert changes.freeze() == ChangeSet(added=(1,), progressed=frozenset({1}))
 
 
 @given(
@@ -324,12 +327,12 @@ def test_a_job_that_came_and_went_within_a_batch_is_not_reported_of() -> None:
         max_size=12,
     )
 )
-def test_merged_changes_have_the_effect_of_the_single_ones(
+def test_gathered_changes_have_the_effect_of_the_single_ones(
     steps: list[tuple[set[int], set[int], bool]],
 ) -> None:
     alive: set[int] = set()
     seen: set[int] = set()
-    whole = ChangeSet()
+    changes = JobChanges()
     for wanted, touched, is_removing in steps:
         added = tuple(sorted(wanted - seen))
         seen.update(added)
@@ -337,7 +340,8 @@ def test_merged_changes_have_the_effect_of_the_single_ones(
         removed = tuple(sorted(touched & alive)) if is_removing else ()
         alive.difference_update(removed)
         progressed = frozenset(touched & alive)
-        whole = merged(whole, ChangeSet(added, removed, progressed, progressed))
+        changes.gather(ChangeSet(added, removed, progressed, progressed))
+    whole = changes.freeze()
     assert set(whole.added) == alive
     assert whole.removed == ()
     assert whole.progressed <= alive
