@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -296,7 +297,7 @@ def summary(arguments: Mapping[str, object], limit: int = 120) -> str:
 def _brief(value: object, depth: int) -> str:
     """One JSON value in few characters; structures to `depth` more levels and a dozen members."""
     if isinstance(value, str):
-        return json.dumps(one_line(value, _SUMMARY_STRING), ensure_ascii=False).replace(r"\\", "\\")
+        return encode_basestring(one_line(value, _SUMMARY_STRING)).replace(r"\\", "\\")
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     if isinstance(value, int | float):

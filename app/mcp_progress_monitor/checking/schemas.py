@@ -33,7 +33,7 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.frames import FactRun, others_of, raw_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
-from mcp_progress_monitor.protocol.messages import META, OF_TASKS, VERSION_KEY
+from mcp_progress_monitor.protocol.messages import CANCELLED, META, OF_TASKS, PROGRESS, VERSION_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -341,8 +341,6 @@ def _revision(connection: JudgedConnection, fact: Fact) -> str | None:
 
 
 def _method(fact: RequestMade | NotificationReceived | RequestCancelled | ProgressReceived) -> str:
-    from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS
-
     if isinstance(fact, RequestCancelled):
         return CANCELLED
     return PROGRESS if isinstance(fact, ProgressReceived) else fact.method

@@ -192,6 +192,9 @@ def _reply(members: dict[str, Any], findings: list[Finding]) -> Envelope:
     )
 
 
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def encode(message: Mapping[str, Any]) -> bytes:
     """Encode one message: UTF-8 on one line, without the line end, members in their order.
 
@@ -200,7 +203,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
             that JSON has no form for.
     """
     try:
-        text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _to_json(message)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not representable as JSON: {error}") from error
     return text.encode()
