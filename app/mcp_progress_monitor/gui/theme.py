@@ -170,6 +170,10 @@ STATE_TONES: Final = {
     JobState.LOST: Tone.BAD,
 }
 
+_STATE_ICONS: Final = {
+    state: "state-" + state.value.lower().replace(" ", "-") for state in JobState
+}
+
 LEVEL_TONES: Final = {Level.ERROR: Tone.BAD, Level.WARNING: Tone.WARNING, Level.NOTE: Tone.MUTED}
 """How grave a finding is."""
 
@@ -188,7 +192,7 @@ def tone_of(job: JobSnapshot) -> Tone:
 
 
 def state_icon(state: JobState) -> str:
-    return "state-" + state.value.lower().replace(" ", "-")
+    return _STATE_ICONS[state]
 
 
 def mixed(one: QColor, other: QColor, share: float) -> QColor:

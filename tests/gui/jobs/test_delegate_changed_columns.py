@@ -82,11 +82,13 @@ def _cells(appearance: Appearance) -> None:
     _CELLS[:] = [JobCells(appearance)]
 
 
-def _painted(column: int, shown: JobSnapshot) -> QImage:
-    image = QImage(_CELL.size(), QImage.Format.Format_RGB32)
+def _painted(column: int, shown: JobSnapshot, size: float = 9.0, ratio: float = 1.0) -> QImage:
+    image = QImage(_CELL.size() * ratio, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(ratio)
     image.fill(QColor("white"))
-    painter = QPainter(image)
-    _CELLS[0].paint(painter, _CELL, QFont(), [(column, 0, _CELL.width())], shown, hovered="")
+    painter, font = QPainter(image), QFont()
+    font.setPointSizeF(size)
+    _CELLS[0].paint(painter, _CELL, font, [(column, 0, _CELL.width())], shown, hovered="")
     painter.end()
     return image
 
@@ -100,6 +102,17 @@ def test_a_cell_that_looks_the_same_is_painted_the_same(
     changed = set(changed_columns(before, after, _COLUMNS))
     for column in set(_COLUMNS) - changed:
         assert _painted(column, before) == _painted(column, after), column
+
+
+@pytest.mark.parametrize("size", [9.0, 10.5, 13.0])
+@pytest.mark.parametrize("ratio", [1.0, 1.25, 2.0])
+def test_texts_that_are_kept_look_as_when_they_were_first_painted(
+    size: float, ratio: float
+) -> None:
+    shown = job(summary="fi 171 AVA", message="Zeile für Zeile, 日本語 עברית", sparks=(0.1, 1.0))
+    for column in _COLUMNS:
+        first = _painted(column, shown, size, ratio)
+        assert first == _painted(column, shown, size, ratio) == _painted(column, shown, size, ratio)
 
 
 def test_time_alone_changes_few_cells() -> None:

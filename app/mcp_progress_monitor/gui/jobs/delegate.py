@@ -81,8 +81,8 @@ class BarPainter:
 
     def paint(self, painter: QPainter, area: QRectF, job: JobSnapshot) -> None:
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setRenderHint(_SMOOTH)
+        painter.setPen(_NO_PEN)
         tone = tone_of(job)
         radius = min(area.height(), area.width()) / 2
         painter.setBrush(self._appearance.ground(tone, 0.15))
@@ -148,6 +148,7 @@ _SPARKS: Final = 72
 _ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 # Looking flags up and combining them is slow in Python, and is done for every text painted.
 _SMOOTH: Final = QPainter.RenderHint.Antialiasing
+_NO_PEN: Final = Qt.PenStyle.NoPen
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | _ONE_LINE)
 _RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | _ONE_LINE)
 
@@ -181,6 +182,7 @@ class JobCells:
         self._bars = BarPainter(appearance)
         self._measured: RowFaces | None = None
         self._ratio = 1.0
+        self._is_scale_whole = True
         self._painted: dict[int, _Painted] = {
             Column.JOB: self._paint_job,
             Column.SERVER: self._paint_server,
@@ -211,6 +213,7 @@ class JobCells:
         lines = (first, faces.first.height), (first + faces.first.height, faces.second.height)
         row = _Row(painter, job, badge, faces, top, height, *lines)
         self._ratio = pixel_ratio(painter)
+        self._is_scale_whole = self._ratio.is_integer()
         for column, left, width in cells:
             painted = self._painted.get(column)
             if painted is not None:
@@ -231,7 +234,7 @@ class JobCells:
             is_hovered = hovered == action.key
             if is_hovered:
                 painter.setRenderHint(_SMOOTH)
-                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setPen(_NO_PEN)
                 painter.setBrush(self._appearance.ground(Tone.TEXT, 0.14))
                 painter.drawRoundedRect(area, 5, 5)
                 painter.setRenderHint(_SMOOTH, on=False)
@@ -327,13 +330,16 @@ class JobCells:
         sparks, (top, height) = row.job.sparks, row.first
         step, left = width / max(len(sparks) - 1, 1), end - 1 - width
         bottom, height = top + height - 3, height - 5
-        path = QPainterPath(QPointF(left, bottom - height * sparks[0]))
-        for place, share in enumerate(sparks):
-            path.lineTo(left + place * step, bottom - height * share)
         painter = row.painter
         painter.setRenderHint(_SMOOTH)
-        # Any wider, Qt makes an outline of it and fills that: five times the work.
-        painter.strokePath(path, QPen(self._appearance.ground(tone_of(row.job), 0.7), 1.0))
+        # A pixel wide: of any wider line Qt makes an outline and fills that, five times the work.
+        painter.setPen(self._appearance.ground(tone_of(row.job), 0.7))
+        painter.drawPolyline(
+            [
+                QPointF(left + place * step, bottom - height * share)
+                for place, share in enumerate(sparks)
+            ]
+        )
         painter.setRenderHint(_SMOOTH, on=False)
 
     def _write(
@@ -356,16 +362,18 @@ class JobCells:
         painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
         text = face.elided(text, width)
-        if is_kept or line == row.first:  # many rows have the same texts there
-            laid_out = face.static(text)
-            size = laid_out.size()
-            before = 0 if flags == _LEFT else width - size.width()
-            painter.drawStaticText(
-                QPointF(left + before, top + (height - size.height()) / 2), laid_out
-            )
+        is_kept = is_kept or line == row.first  # many rows have the same texts there
+        # Scaled by a fraction, a text that is laid out has its letters a little further apart.
+        laid_out = face.laid_out(text, is_kept=is_kept) if is_kept or self._is_scale_whole else None
+        upper = top + (height - face.tall) / 2
+        if laid_out is not None:
+            static, wide, high = laid_out
+            before = 0 if flags == _LEFT else width - wide
+            upper = top + (height - high) / 2 if is_kept else upper
+            painter.drawStaticText(QPointF(left + before, upper), static)
         elif flags == _LEFT:
             # In an area, Qt would lay the text out, which takes a third longer.
-            painter.drawText(QPointF(left, top + height / 2 + face.drop), text)
+            painter.drawText(QPointF(left, upper + face.ascent), text)
         else:
             painter.drawText(left, top, width, height, flags, text)
 
