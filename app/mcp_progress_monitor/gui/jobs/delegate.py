@@ -183,6 +183,7 @@ class JobCells:
         self._measured: RowFaces | None = None
         self._ratio = 1.0
         self._is_scale_whole = True
+        self._face: Face | None = None  # of the row's newest text
         self._painted: dict[int, _Painted] = {
             Column.JOB: self._paint_job,
             Column.SERVER: self._paint_server,
@@ -213,7 +214,7 @@ class JobCells:
         lines = (first, faces.first.height), (first + faces.first.height, faces.second.height)
         row = _Row(painter, job, badge, faces, top, height, *lines)
         self._ratio = pixel_ratio(painter)
-        self._is_scale_whole = self._ratio.is_integer()
+        self._is_scale_whole, self._face = self._ratio.is_integer(), None
         for column, left, width in cells:
             painted = self._painted.get(column)
             if painted is not None:
@@ -359,20 +360,24 @@ class JobCells:
         if not text or width <= 0:
             return
         painter, (top, height) = row.painter, line
-        painter.setFont(face.font)
+        if face is not self._face:
+            self._face = face
+            painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
-        text = face.elided(text, width)
         is_kept = is_kept or line == row.first  # many rows have the same texts there
         # Scaled by a fraction, a text that is laid out has its letters a little further apart.
-        laid_out = face.laid_out(text, is_kept=is_kept) if is_kept or self._is_scale_whole else None
-        upper = top + (height - face.tall) / 2
-        if laid_out is not None:
-            static, wide, high = laid_out
-            before = 0 if flags == _LEFT else width - wide
-            upper = top + (height - high) / 2 if is_kept else upper
-            painter.drawStaticText(QPointF(left + before, upper), static)
-        elif flags == _LEFT:
+        if is_kept or self._is_scale_whole:
+            laid_out = face.laid_out(text, width, is_kept=is_kept)
+            if laid_out is not None:
+                static, wide, high = laid_out
+                upper = top + (height - (high if is_kept else face.tall)) / 2
+                start = left if flags == _LEFT else left + width - wide
+                painter.drawStaticText(QPointF(start, upper), static)
+                return
+        text = face.elided(text, width)
+        if flags == _LEFT:
             # In an area, Qt would lay the text out, which takes a third longer.
+            upper = top + (height - face.tall) / 2
             painter.drawText(QPointF(left, upper + face.ascent), text)
         else:
             painter.drawText(left, top, width, height, flags, text)
