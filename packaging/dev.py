@@ -22,27 +22,27 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-_OLDEST = (3, 11)
-_NEWER_NAMES = ("python3.14", "python3.13", "python3.12", "python3.11")
+OLDEST, NEWEST = (3, 11), (3, 14)
 
 
-def _newer_python() -> str | None:
-    """Find an interpreter that is new enough; a name on the path may be an empty shim, so try."""
-    for program in filter(None, map(shutil.which, _NEWER_NAMES)):
+def _suitable_python() -> str | None:
+    """Find an interpreter of these versions; a name on the path may be an empty shim, so try."""
+    names = (f"python3.{minor}" for minor in range(NEWEST[1], OLDEST[1] - 1, -1))
+    for program in filter(None, map(shutil.which, names)):
         if subprocess.run([program, "-c", ""], capture_output=True, check=False).returncode == 0:
             return program
     return None
 
 
-if tuple(sys.version_info[:2]) < _OLDEST:
-    _newer = _newer_python()
-    if _newer is None:
+if not OLDEST <= sys.version_info[:2] <= NEWEST:
+    _suitable = _suitable_python()
+    if _suitable is None:
         sys.exit(
-            f"MCP Progress Monitor needs Python 3.11 or newer, and {sys.executable} is "
-            f"{sys.version.split()[0]}. Install a newer one and start this with it:\n"
-            "    python3.12 packaging/dev.py " + " ".join(sys.argv[1:])
+            f"MCP Progress Monitor needs Python 3.11 to 3.14, and {sys.executable} is "
+            f"{sys.version.split()[0]}. Install one of these and start this with it:\n"
+            "    python3.14 packaging/dev.py " + " ".join(sys.argv[1:])
         )
-    sys.exit(subprocess.call([_newer, *sys.argv]))
+    sys.exit(subprocess.call([_suitable, *sys.argv]))
 
 from beside import Beside  # noqa: E402
 from bundle import build_bundle  # noqa: E402

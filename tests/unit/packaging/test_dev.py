@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 import dev
+import environment
 from environment import ROOT
 from screen import PACKAGES
 from system import SetupError
@@ -210,6 +211,18 @@ def test_the_workflow_installs_what_the_program_itself_would() -> None:
 
 def _project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_same_versions_of_python_are_named_everywhere() -> None:
+    project = _project()["project"]
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    versions = [f"3.{minor}" for minor in range(dev.OLDEST[1], dev.NEWEST[1] + 1)]
+    classified = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+
+    assert project["requires-python"] == f">={versions[0]},<3.{dev.NEWEST[1] + 1}"
+    assert classified == versions
+    assert f"python: {json.dumps(versions)}" in workflow
+    assert dev.OLDEST == environment.OLDEST
 
 
 def _constraints() -> list[str]:
