@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -312,6 +311,8 @@ def _sign(path: str, *, is_folder: bool) -> object:
 async def _watch(
     thread: _WatchThread, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
 ) -> None:
+    import anyio.from_thread  # late: few servers' files are watched
+
     async def changed(paths: tuple[str, ...]) -> None:
         await publish(paths)
 
