@@ -62,7 +62,8 @@ _SETTLED_AT_ONCE: Final = 50
 SORTED_EACH_SECOND: Final = 500
 """Where more jobs change, it is done every other second: reading a thousand takes 50 ms."""
 
-_ROWWISE: Final = 64  # measured: fewer runs are cheaper row by row, more as one span
+_ROWWISE: Final = 64
+"""Of more changed rows, all between are announced: to find the runs of a thousand takes 0.3 ms."""
 
 _Index = QModelIndex | QPersistentModelIndex
 _state_of = attrgetter("state._value_")
@@ -420,10 +421,7 @@ class JobsModel(QAbstractTableModel):
     def _announce(self, rows: Collection[int], last_column: int = len(COLUMNS) - 1) -> None:
         if not rows:
             return
-        stretches = runs(rows)
-        if len(stretches) > _ROWWISE:
-            stretches = [(stretches[0][0], stretches[-1][1])]
-        for first, last in stretches:
+        for first, last in runs(rows) if len(rows) <= _ROWWISE else [(min(rows), max(rows))]:
             self.dataChanged.emit(self.index(first, 0), self.index(last, last_column))
 
     @Slot()

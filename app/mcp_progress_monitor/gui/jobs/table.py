@@ -25,7 +25,14 @@ from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover, paint_empty
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate, changed_columns
-from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED, UNDER_MOUSE, Appearance, Tone
+from mcp_progress_monitor.gui.theme import (
+    ACTIVE,
+    SELECTED,
+    UNDER_MOUSE,
+    Appearance,
+    Tone,
+    pixel_ratio,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -294,10 +301,14 @@ class JobTable(QTreeView):
 
     def _paint_lines(self, painter: QPainter, sight: range, place: QRect) -> None:
         """Paint a hairline below each row, and a bar on the left of that with keyboard focus."""
-        end, height = place.right(), place.height()
-        bottoms = (place.bottom() + number * height for number in range(len(sight)))
-        painter.setPen(self._appearance.line())
-        painter.drawLines([QLine(0, bottom, end, bottom) for bottom in bottoms])
+        width, height, line = place.width(), place.height(), self._appearance.line()
+        bottoms = [place.bottom() + number * height for number in range(len(sight))]
+        if pixel_ratio(painter) == 1.0:  # a tenth of the time
+            for bottom in bottoms:
+                painter.fillRect(0, bottom, width, 1, line)
+        else:
+            painter.setPen(line)
+            painter.drawLines([QLine(0, bottom, width - 1, bottom) for bottom in bottoms])
         current = self.currentIndex().row()
         if current in sight and self.hasFocus():
             edge = QRect(0, place.top() + (current - sight.start) * height, 3, height)
