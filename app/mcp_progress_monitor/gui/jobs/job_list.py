@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 
+_SCROLLED_MS: Final = 100
+"""How long after a step of scrolling jobs out of sight are counted: there are thirty a second."""
+
+
 class JobFollower(QWidget):
     """A line below the job list that offers jobs outside the view.
 
@@ -149,7 +153,8 @@ class JobFollower(QWidget):
     def _on_scrolled(self, value: int) -> None:
         if not self._is_moving:
             self._is_following = value >= self._table.verticalScrollBar().maximum()
-        self._turn.start(0)
+        if not self._turn.isActive():
+            self._turn.start(_SCROLLED_MS)
 
     @Slot()
     def _on_turn(self) -> None:
