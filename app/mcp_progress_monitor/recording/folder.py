@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -125,10 +126,10 @@ class RecordingsFolder:
         oldest_first = sorted((file for file in now if _is_ours(file)), key=_age_order)
         total = sum(file.size for file in now) + _size_of(written)
         pruned: list[Path] = []
-        lives = {run: self._is_written_elsewhere(run) for run in {file.run for file in now}}
+        is_written = functools.cache(self._is_written_elsewhere)  # most prunings delete nothing
         for file in oldest_first:
             is_old = now_when - file.changed_when > settings.keep_days * _DAY_S
-            if lives[file.run] or not (is_old or total > settings.keep_bytes):
+            if not (is_old or total > settings.keep_bytes) or is_written(file.run):
                 continue
             if _deleted(file.path):
                 pruned.append(file.path)
@@ -160,16 +161,7 @@ class RecordingsFolder:
 
         Another program that checks at the same moment counts as a writer.
         """
-        lock_path = _lock_path(_run_path(path))
-        lock = _lock(lock_path)
-        try:
-            if not lock_path.exists():
-                return False
-            lock.acquire(timeout=0)
-        except (OSError, NotImplementedError):  # a Timeout is an OSError
-            return True
-        lock.release()
-        return False
+        return _is_held(_run_path(path), 0.0)
 
     def delete(self, entry: RecordingEntry) -> None:
         """Delete a recording with all its parts and notes.
@@ -215,15 +207,7 @@ class RecordingsFolder:
         """Whether another program writes a run; in doubt, it does."""
         if self._lock is not None and run == self._own:
             return False
-        lock = _lock(_lock_path(run))
-        try:
-            if not _lock_path(run).exists():
-                return False
-            lock.acquire(timeout=_CHECK_S, poll_interval=_CHECK_S / 5)
-        except (OSError, NotImplementedError):  # a Timeout is an OSError
-            return True
-        lock.release()
-        return False
+        return _is_held(run, _CHECK_S)
 
     def _sweep(self, now_when: float) -> None:
         """Delete notes of deleted recordings, and remains of a crash: locks, unfinished parts."""
@@ -296,6 +280,20 @@ def _lock(path: Path) -> FileLock:
 
     # No soft locks: they outlive their holder. Not per thread: workers come and go.
     return FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
+
+
+def _is_held(run: Path, patience_s: float) -> bool:
+    """Whether a run's lock stays taken for `patience_s`; in doubt, it does."""
+    path = _lock_path(run)
+    try:
+        if not path.exists():
+            return False
+        lock = _lock(path)
+        lock.acquire(timeout=patience_s, poll_interval=_CHECK_S / 5)
+    except (OSError, NotImplementedError):  # a Timeout is an OSError
+        return True
+    lock.release()
+    return False
 
 
 def part_path(path: Path, number: int) -> Path:
