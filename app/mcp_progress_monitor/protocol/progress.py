@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
 import re
-from itertools import compress, count, repeat
+from itertools import chain, compress, count, repeat
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -188,7 +187,7 @@ class FurtherMembers:
 
     def values(self, members: Sequence[_Members]) -> list[Any]:
         """All values of further members."""
-        found = itertools.chain.from_iterable(map(get, members) for get in self._getters)
+        found = chain.from_iterable(map(get, members) for get in self._getters)
         return [value for value in found if value is not _ABSENT]
 
     def _use(self) -> None:

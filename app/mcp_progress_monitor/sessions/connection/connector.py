@@ -51,7 +51,7 @@ IGNORED: Final = frozenset(
         ".hypothesis",
     )
 )
-"""Folders that nobody edits by hand; they are not watched."""
+"""Folders with generated files, which are not watched."""
 _QUIET_MS: Final = 200  # a change is reported once nothing else has changed for this long …
 _LONGEST_MS: Final = 2000
 """… or this long after the first one: saving all files counts as one change."""
