@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 pytestmark = [linux_only, pytest.mark.campaign, pytest.mark.timeout(900)]
 
-_AGENT = Client("agent", ("@anthropic-ai/claude-code",), ("claude",), registry="npm")
+# npm alone would choose an older one that suits its own Node.js; the program brings what it needs.
+_AGENT = Client("agent", ("@anthropic-ai/claude-code@>=2.1.330",), ("claude",), registry="npm")
 _SERVER = next(stranger for stranger in STRANGERS if stranger.name == "everything")
 _TOOL = "trigger-long-running-operation"
 _PORT = "18099"
@@ -52,6 +53,8 @@ class Agent:
             "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{_PORT}",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            # By default the model hears of MCP tools only after it searched for them.
+            "ENABLE_TOOL_SEARCH": "false",
         }
 
     def start(self, *command: str) -> subprocess.Popen[str]:
