@@ -50,6 +50,14 @@ def test_bytes_pass_unchanged_on_all_three_streams(tmp_path: Path) -> None:
     assert tap.returncode == 0
 
 
+def test_the_first_messages_have_their_times(tmp_path: Path) -> None:
+    with Tap(tmp_path, *SHELL, "read x; sleep 0.4; echo $x") as tap:
+        tap.rest(b"{}\n")
+    sent, received = (frame for frame in frames_of(recorded(tmp_path)) if frame.raw == b"{}")
+    assert received.at - sent.at > 0.39
+    assert received.when - sent.when == pytest.approx(received.at - sent.at, abs=1e-4)
+
+
 def test_every_byte_passes_at_once_even_within_a_line(tmp_path: Path) -> None:
     with Tap(tmp_path, "cat") as tap:
         for piece in (b"{", b'"a"', b":1}", b"\n"):

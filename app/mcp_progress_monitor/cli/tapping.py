@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def load_script(path: str, seed: int | None, *, is_http: bool = False) -> Script
 
 def run_tap(order: TapOrder) -> NoReturn:
     """Run the command, relaying and recording its traffic; exits as the command does."""
+    began = time.time(), time.monotonic()
     _ignore_server_paths()
     if sys.platform == "win32":
         from mcp_progress_monitor.tap.windows import TappedServer, user_environment
@@ -141,8 +143,9 @@ def run_tap(order: TapOrder) -> NoReturn:
         lambda: _is_recorded(chosen),
     )
     script = order.script
-    name = None if script is None else script.name
-    about = About(order.command, order.name, order.client, environment, server.pid, rest, name)
+    about = About(order.command, order.name, order.client, environment, server.pid, rest)
+    about.began = began
+    about.script = None if script is None else script.name
     if script is not None:
         _relay_changed(server, about, script)
     relay(server, about)

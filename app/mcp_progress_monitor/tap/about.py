@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,13 +49,14 @@ class About:
         variables: Iterable[str],
         pid: int,
         rest: Rest,
-        script: str | None = None,
     ) -> None:
-        """`name` defaults to that of the command; `script` is the name of the script, if any."""
+        """`name` defaults to that of the command."""
         self.command = command
         self.name = (name or os.path.basename(command[0]) or "server")[:LONGEST_NAME]  # noqa: PTH119
         self.client = client
         self.variables = variables
         self.pid = pid
         self.rest = rest
-        self.script = script
+        self.script: str | None = None  # the name of the script, if any
+        self.began = time.time(), time.monotonic()
+        """When the tap started, from which the recording's times count."""

@@ -44,8 +44,7 @@ class RunFile:
     def __init__(self, about: About) -> None:
         self.path = ""  # where it is, or was meant to be
         self._about = about
-        self._began = time.time()
-        self._base = time.monotonic()
+        self._began, self._base = about.began
         connection = quoted(f"{about.name}#1")
         self._ends = {mark: f"{connection} {mark} ".encode() for mark in "><!*"}
         self._run = ""
@@ -95,7 +94,7 @@ class RunFile:
         return b"%b.%06dZ %.6f %b" % (
             self._stamp,
             (when - second) * 1_000_000,
-            max(0.0, at - self._base),
+            at - self._base,
             self._ends[mark],
         )
 

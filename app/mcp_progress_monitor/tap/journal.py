@@ -31,6 +31,8 @@ _RESERVED_S = 0.07  # the time at the end in which only the last lines are writt
 _LONGEST_ERROR = 64 * 1024
 """Longer lines of stderr are split, all parts but the last marked as incomplete."""
 _START_S = 0.25  # how long to leave the processor to a starting server that has not written yet
+_CLOCK_SET_S = 0.05
+"""A smaller change between the wall and the monotonic clock would only put times out of order."""
 _FULL = "The queue was full"
 
 
@@ -189,7 +191,7 @@ class Journal:
         self._held_before = 0  # the size of unended lines before that batch
         self._pieces: list[bytes] = []  # the lines of that batch, until they are written
         self._size = 0
-        self._offset = 0.0
+        self._offset = about.began[0] - about.began[1]
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
@@ -277,7 +279,9 @@ class Journal:
     def _encode(self) -> None:
         """Take a batch from the queue."""
         items, pieces = self.items, self._pieces
-        self._offset = time.time() - time.monotonic()
+        offset = time.time() - time.monotonic()
+        if abs(offset - self._offset) > _CLOCK_SET_S:
+            self._offset = offset
         size = freed = 0
         self._taken.clear()
         self._held_before = sum([lane.held_bytes for lane in self.lanes])

@@ -95,6 +95,21 @@ def test_nothing_is_recorded_where_the_user_wants_that(
     assert capfd.readouterr().err == ""
 
 
+def test_times_count_from_the_taps_start_and_not_from_the_files(tmp_path: Path) -> None:
+    session = about(tmp_path)
+    when, base = session.began
+    journal = Journal(session)
+    lane = JournalLane(journal, "<")
+    for passed in (0.0, 0.25, 0.5):
+        lane.take(base + passed, b"{}\n")
+    time.sleep(0.1)
+    journal.start()
+    _closed(journal)
+    frames = [frame for frame in _frames(tmp_path) if frame.channel is Channel.RECEIVED]
+    assert [frame.at - base for frame in frames] == pytest.approx([0.0, 0.25, 0.5], abs=2e-6)
+    assert [frame.when - when for frame in frames] == pytest.approx([0.0, 0.25, 0.5], abs=2e-5)
+
+
 def test_a_full_queue_drops_copies_at_once_and_says_how_much(tmp_path: Path) -> None:
     journal = Journal(about(tmp_path))
     lane, other = JournalLane(journal, "<"), JournalLane(journal, ">")
