@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from mcp_progress_monitor.sessions.transport.watchdog import mark_of
@@ -24,3 +25,13 @@ def children_of(pid: int) -> list[int]:
 def servers_of(pid: int) -> list[int]:
     """The servers that the program `pid` has started, and not its watchdog."""
     return [child for child in children_of(pid) if mark_of(child)]
+
+
+def users_of(path: Path) -> list[int]:
+    """The processes that have a file open."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if entry.readlink() == path:
+                found.add(int(entry.parts[2]))
+    return sorted(found)

@@ -3,17 +3,19 @@
     … tap_victims.py TAP… -- SERVER…
 
 Prints the tap's process id to standard error, then runs until its server or its tap has ended.
+With MONITOR_TAP_LOGS, appends what it has read to the file of that folder named like the tap's id.
 Standard library and few imports: hundreds of them are started.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
 import time
 
-_LINE = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}\n'
+_LINE = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d}}\n'
 _PAUSE_S = 0.003
 
 
@@ -27,7 +29,10 @@ def main() -> None:
     os.close(server_out)
     os.write(2, b"%d\n" % tap)
     threading.Thread(target=_send, args=(to_server,), daemon=True).start()
-    while os.read(from_server, 65536):
+    logs = os.environ.get("MONITOR_TAP_LOGS", "")
+    log = os.open(f"{logs}/{tap}", os.O_WRONLY | os.O_CREAT) if logs else os.open(os.devnull, 1)
+    while data := os.read(from_server, 65536):
+        os.write(log, data)
         time.sleep(_PAUSE_S)
     os.waitpid(tap, 0)
     os._exit(0)
@@ -35,8 +40,8 @@ def main() -> None:
 
 def _send(to_server: int) -> None:
     try:
-        while True:
-            os.write(to_server, _LINE)
+        for number in itertools.count():
+            os.write(to_server, _LINE % number)
             time.sleep(_PAUSE_S)
     except OSError:
         return

@@ -16,6 +16,7 @@ import pytest
 
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
+from tests.integration.processes import users_of
 from tests.integration.tapping import (
     SHELL,
     Tap,
@@ -69,13 +70,14 @@ def test_when_the_disk_has_room_again_what_was_kept_is_recorded(tmp_path: Path) 
         tap.send(b"before\n")
         until(lambda: recordings(tmp_path) and b"before" in recordings(tmp_path)[0].read_bytes())
         size = recordings(tmp_path)[0].stat().st_size
-        hard = resource.prlimit(tap.pid, resource.RLIMIT_FSIZE)[1]
-        resource.prlimit(tap.pid, resource.RLIMIT_FSIZE, (size + 40, hard))
+        (writer,) = users_of(recordings(tmp_path)[0])
+        hard = resource.prlimit(writer, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(writer, resource.RLIMIT_FSIZE, (size + 40, hard))
         tap.send(b"meanwhile " * 10 + b"\n")
         assert tap.stderr is not None
         assert b"File too large" in tap.stderr.readline()
         assert recordings(tmp_path)[0].stat().st_size == size  # no half a line
-        resource.prlimit(tap.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        resource.prlimit(writer, resource.RLIMIT_FSIZE, (hard, hard))
         out, err = tap.rest(b"after\n")
     assert err == b""
     assert out.startswith(b"before\nmeanwhile")

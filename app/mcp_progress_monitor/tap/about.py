@@ -58,5 +58,6 @@ class About:
         self.pid = pid
         self.rest = rest
         self.script: str | None = None  # the name of the script, if any
+        self.tap_pid, self.client_pid = os.getpid(), os.getppid()
         self.began = time.time(), time.monotonic()
         """When the tap started, from which the recording's times count."""

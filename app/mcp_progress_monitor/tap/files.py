@@ -114,15 +114,15 @@ class RunFile:
             "cwd": folder,
             "env": sorted(about.variables),
             "pid": about.pid,
-            "parent": os.getpid(),
+            "parent": about.tap_pid,
         }
 
     def _header(self, part: int) -> bytes:
         started = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self._began))
         tap: dict[str, object] = {
             "client": self._about.client,
-            "pid": os.getpid(),
-            "parent": os.getppid(),
+            "pid": self._about.tap_pid,
+            "parent": self._about.client_pid,
             "transport": "stdio",
         }
         if self._about.script is not None:
@@ -146,7 +146,7 @@ class RunFile:
         """Create the file under a free name, with its header and first event."""
         folder = self._folder()
         stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._began))
-        base = os.path.join(folder, f"{stamp}-p{os.getpid()}-{file_name(self._about.name)}")  # noqa: PTH118
+        base = os.path.join(folder, f"{stamp}-p{self._about.tap_pid}-{file_name(self._about.name)}")  # noqa: PTH118
         for number in range(1, _NAMES):
             self._run = base if number == 1 else f"{base}-{number}"
             self.path = self._run + _SUFFIX

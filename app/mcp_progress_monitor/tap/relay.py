@@ -382,8 +382,8 @@ def relay(
     """
     sys.setswitchinterval(_SWITCH_S)
     journal = Journal(about)
-    from_client, from_server, of_errors = streams(server, journal)
     journal.start()
+    from_client, from_server, of_errors = streams(server, journal)
     for stream in (from_client, from_server, of_errors):
         stream.start()
     server.wait()
