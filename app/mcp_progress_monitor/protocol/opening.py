@@ -55,10 +55,11 @@ class ConnectionOpening:
     `server/discover` first, `initialize` when that fails, unless the era is fixed or remembered.
 
     The probe may itself break a server that does not know it: Python SDK 1.0 to 1.9.3 stop reading
-    at any request before `initialize`, and end at the next line. So while `server/discover` has no
-    answer, neither an end of the process nor an error to `initialize` is final: a new connection
-    begins with `initialize`. A good answer to `server/discover` counts whenever it arrives before
-    the handshake succeeded.
+    at any request before `initialize`, and end at the next line. Bridges to other servers
+    initialize these at the first request, and refuse `initialize` afterwards. So neither an end of
+    the process while `server/discover` has no answer, nor an error to `initialize` after it, is
+    final: a new connection begins with `initialize`. A good answer to `server/discover` counts
+    whenever it arrives before the handshake succeeded.
     """
 
     def __init__(
@@ -209,6 +210,7 @@ class ConnectionOpening:
         supported = eras.supported_revisions(error)
         if supported:
             return self._try_common(supported)
+        is_final = self._partial is not None or self._refusal is not None
         self._refuse(
             _refused(
                 INITIALIZE, reply, "Check that this is an MCP server and that it starts correctly."
@@ -218,10 +220,15 @@ class ConnectionOpening:
         may_be_newer = code in {_METHOD_NOT_FOUND, eras.UNSUPPORTED_VERSION}
         if may_be_newer and self._only is None and (self._is_due or not self.was_discover_asked):
             return self._discover(None, f"initialize was refused ({shown(code)})")
-        return Await(eras.DISCOVER_LIMIT_S) if self._is_due else self._given_up()
+        if self._is_due:
+            return Await(eras.DISCOVER_LIMIT_S)
+        # Bridges open the session themselves for a request that comes before `initialize`.
+        was_first = not self._has_asked(DISCOVER, eras.PER_REQUEST)
+        return self._given_up(is_proven=is_final or was_first)
 
-    def _given_up(self) -> Step:
-        if self._is_due and self._can_reopen and not self._is_reopened and not self._was_plain:
+    def _given_up(self, *, is_proven: bool = True) -> Step:
+        is_open = self._is_due or not is_proven
+        if is_open and self._can_reopen and not self._is_reopened and not self._was_plain:
             return self._reopen(Era.HANDSHAKE, "the server refused initialize")
         if self._partial is not None:
             return self._partial

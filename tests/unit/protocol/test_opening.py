@@ -257,8 +257,19 @@ def test_silence_to_all_of_it_leads_to_a_plain_handshake_once() -> None:
     assert opening.out_of_time() is None
 
 
-def test_an_error_to_the_handshake_after_an_answer_is_the_servers_word() -> None:
-    step = _course(ConnectionOpening(CLIENT), _error(-32601), _error(-32000, "Licence expired"))
+def test_a_bridge_that_initialized_at_the_first_request_is_opened_again_with_initialize() -> None:
+    opening = ConnectionOpening(CLIENT)
+    step = _course(opening, _error(-32601), _error(-32000, "Server already initialized"))
+    assert isinstance(step, Reopen)
+    assert _asks(opening.first(), "initialize", "2025-11-25")
+    assert isinstance(opening.after(_initialized()), Agreement)
+
+
+def test_an_error_to_initialize_without_another_request_is_the_servers_word() -> None:
+    opening = ConnectionOpening(CLIENT)
+    refused = _error(-32000, "Licence expired")
+    assert isinstance(_course(opening, _error(-32601), refused), Reopen)
+    step = _course(opening, refused)
     assert isinstance(step, ErrorDetails)
     assert "Licence expired" in step.what
 
@@ -306,10 +317,11 @@ def test_the_handshake_stands_when_both_were_answered_well() -> None:
     assert agreed.era is Era.HANDSHAKE
 
 
-def test_a_late_refusal_leaves_the_refused_handshake_final() -> None:
-    opening = ConnectionOpening(CLIENT)
+def test_a_late_refusal_leaves_the_refused_handshake_final_on_another_connection() -> None:
+    opening, refused = ConnectionOpening(CLIENT), _error(-32000, "Licence expired")
     _course(opening, None)
-    step = opening.after(_error(-32000, "Licence expired"), _error(-32601))
+    assert isinstance(opening.after(refused, _error(-32601)), Reopen)
+    step = _course(opening, refused)
     assert isinstance(step, ErrorDetails)
     assert "Licence expired" in step.what
 

@@ -149,7 +149,7 @@ async def test_a_refused_handshake_gives_the_servers_words() -> None:
     def script(message: Message) -> list[Message]:
         return [error(message, -32000, "not on a Friday")] if "id" in message else []
 
-    assert "not on a Friday" in await refusal(script)
+    assert "not on a Friday" in await refusal(script, "handshake")
 
 
 def ending_at(method: str, server: list[PlayedServer]) -> Script:
