@@ -49,12 +49,12 @@ from bundle import build_bundle  # noqa: E402
 from environment import ROOT, Environment  # noqa: E402
 from launch import run  # noqa: E402
 from screen import (  # noqa: E402
-    PACKAGES,
     ensure_platform,
     ensure_xvfb,
     has_display,
     missing,
     native_platform,
+    packages_in,
     virtual_screen,
 )
 from system import SetupError, install_command, say  # noqa: E402
@@ -110,8 +110,9 @@ def setup(environment: Environment) -> int:
         with virtual_screen(os.environ) as environ:
             ensure_platform(environment, native_platform(environ), environ)
         if lacking := missing(environment, "xcb"):
-            say(f"For a window this machine lacks {', '.join(lacking)}:")
-            say(f"    {install_command(PACKAGES)}")
+            say(f"For a window this machine lacks {', '.join(lacking)}.")
+            if packages := packages_in(lacking):
+                say(f"    {install_command(packages)}")
     say("Ready. Try: python3 packaging/dev.py run --demo")
     return 0
 

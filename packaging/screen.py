@@ -22,31 +22,11 @@ if TYPE_CHECKING:
 
     from environment import Environment
 
-# What a bare Debian 12 lacks for X11, Wayland and drawing off screen, by ldd on the plugins,
-# and one font: without any, every letter is a box.
-PACKAGES = (
-    "libglib2.0-0",
-    "libegl1",
-    "libgl1",
-    "libdbus-1-3",
-    "libfontconfig1",
-    "libwayland-cursor0",
-    "libwayland-egl1",
-    "libxkbcommon-x11-0",
-    "libxcb-cursor0",
-    "libxcb-icccm4",
-    "libxcb-image0",
-    "libxcb-keysyms1",
-    "libxcb-randr0",
-    "libxcb-render-util0",
-    "libxcb-shape0",
-    "libxcb-xinerama0",
-    "libxcb-xkb1",
-    "fonts-dejavu-core",
-)
-
 _NO_ANSWER = ("could not connect to display", "Failed to create wl_display")
 _NO_FONT = "Qt finds no font"
+_FONT = {"a font": "fonts-dejavu-core"}
+"""Without any, every letter is a box."""
+_LIBRARIES = "mcp_progress_monitor.qt_libraries"
 _PROBE = f"""
 import sys
 from PySide6.QtGui import QFontDatabase
@@ -105,12 +85,14 @@ def ensure_platform(environment: Environment, platform: str, environ: Mapping[st
     """
     if environment.works_on(platform):
         return
-    words = trouble(environment.python, platform, environ)
-    if words is not None and (lacking := missing(environment, platform) or _font(words)):
-        install(PACKAGES, f"Qt's platform '{platform}' lacks {', '.join(lacking)}")
-        words = trouble(environment.python, platform, environ)
-    if words is not None:
-        raise SetupError(_why(words, platform, missing(environment, platform), environ))
+    installed: set[str] = set()
+    while (words := trouble(environment.python, platform, environ)) is not None:
+        lacking = missing(environment, platform) or (_FONT if _NO_FONT in words else {})
+        packages = sorted({*packages_in(lacking)} - installed)
+        if not packages:
+            raise SetupError(_why(words, platform, list(lacking), environ))
+        install(packages, f"Qt's platform '{platform}' lacks {', '.join(lacking)}")
+        installed.update(packages)
     environment.remember_platform(platform)
 
 
@@ -171,21 +153,13 @@ def virtual_screen(environ: Mapping[str, str]) -> Iterator[dict[str, str]]:
         server.wait()
 
 
-def missing(environment: Environment, platform: str) -> list[str]:
-    """Name the libraries that Qt's plugin for the platform asks for and the machine lacks."""
-    plugins = environment.folder.glob(
-        f"lib/python*/site-packages/PySide6/Qt/plugins/platforms/libq{platform}*.so"
-    )
-    ldd = shutil.which("ldd")
-    if ldd is None:
-        return []
-    libraries: set[str] = set()
-    for plugin in plugins:
-        done = subprocess.run([ldd, str(plugin)], capture_output=True, text=True, check=False)
-        lines = (line.split() for line in done.stdout.splitlines() if "not found" in line)
-        libraries.update(words[0] for words in lines)
-    return sorted(libraries)
+def missing(environment: Environment, platform: str) -> dict[str, str]:
+    """The libraries that Qt lacks for the platform; of each the Debian package, if it is known."""
+    command = [str(environment.python), "-I", "-m", _LIBRARIES, platform]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return {line.split(" ")[0]: line.split(" ")[1] for line in done.stdout.splitlines()}
 
 
-def _font(words: str) -> list[str]:
-    return ["a font"] if _NO_FONT in words else []
+def packages_in(lacking: Mapping[str, str]) -> list[str]:
+    """The packages to install for what `missing` found, as far as they are known."""
+    return sorted({package for package in lacking.values() if package})

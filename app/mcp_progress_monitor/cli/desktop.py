@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from mcp_progress_monitor import qt_libraries
 from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
@@ -41,23 +42,63 @@ def require_toolkit() -> None:
     _require_modules()
     restore_import()
     _require_display()
+    _require_platform()
 
 
 def _require_modules() -> None:
     module = "qasync"
     try:
-        if importlib.util.find_spec(module) is None:  # loaded once the window is painted
-            raise ModuleNotFoundError(f"No module named '{module}'")
-        module = "PySide6.QtWidgets"
-        importlib.import_module(module)
+        is_missing = importlib.util.find_spec(module) is None  # loaded once the window is painted
+        if not is_missing:
+            module = "PySide6.QtWidgets"
+            importlib.import_module(module)
+    except ModuleNotFoundError:
+        is_missing = True
     except ImportError as error:
-        details = ErrorDetails(
-            "Cannot load Qt, which the window needs",
-            module,
-            f"{_advice(error)} {_WITHOUT_WINDOW}",
-            str(error),
-        )
-        raise CommandFailed(ExitCode.USAGE, details) from error
+        raise _no_libraries(module, str(error)) from error
+    if is_missing:
+        advice = f"Install it with: {sys.executable} -m pip install PySide6-Essentials qasync"
+        raise _no_qt(module, advice, f"No module named '{module}'")
+
+
+def _require_platform() -> None:
+    """Load Qt's plugin for this display: where a library lacks, Qt would abort the process.
+
+    Qt itself names one library in its message, and not the one that lacks.
+    """
+    if not sys.platform.startswith("linux") or "QT_QPA_PLATFORM_PLUGIN_PATH" in os.environ:
+        return
+    from PySide6.QtCore import QLibrary
+
+    errors: dict[str, str] = {}
+    for name in qt_libraries.platforms(os.environ):
+        file = qt_libraries.plugin_of(name)
+        if file is None:  # another package's, or Qt says which there are
+            return
+        library = QLibrary(str(file))
+        if library.load():
+            return
+        errors[file.name] = library.errorString()
+    raise _no_libraries(*next(iter(errors.items())))
+
+
+def _no_libraries(file: str, error: str) -> CommandFailed:
+    """The error that names the system's libraries that Qt lacks, and what to install."""
+    missing = qt_libraries.missing(qt_libraries.platforms(os.environ), error)
+    if not missing:
+        return _no_qt(file, "Check that PySide6-Essentials suits this system.", error)
+    advice = ["Install the missing system libraries."]
+    if packages := qt_libraries.packages_of(missing):
+        advice[0] += f" On Debian and Ubuntu: apt update && apt install {' '.join(packages)}"
+    if unknown := [library for library in missing if library not in qt_libraries.PACKAGES]:
+        advice.append(f"Search your distribution's packages for {', '.join(unknown)}.")
+    return _no_qt(", ".join(missing), "\n".join(advice), "")
+
+
+def _no_qt(where: str, advice: str, error: str) -> CommandFailed:
+    hint = f"{advice}\n{_WITHOUT_WINDOW}"
+    details = ErrorDetails("Cannot load Qt, which the window needs", where, hint, error)
+    return CommandFailed(ExitCode.USAGE, details)
 
 
 def restore_import() -> None:
@@ -69,13 +110,6 @@ def restore_import() -> None:
     original = getattr(builtins, "__orig_import__", None)
     if original is not None:
         builtins.__import__ = original
-
-
-def _advice(error: ImportError) -> str:
-    """What to install: the Python packages, or the system's libraries that Qt itself needs."""
-    if isinstance(error, ModuleNotFoundError) or ".so" not in str(error):
-        return f"Install it with: {sys.executable} -m pip install PySide6-Essentials qasync"
-    return "Install the missing system library. On Debian and Ubuntu: apt install libegl1 libgl1"
 
 
 def _require_display() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from system import SetupError
 needs_xvfb = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="Xvfb is not installed")
 
 
+KNOWN = {"libxcb-icccm.so.4": "libxcb-icccm4"}
+
+
 class Machine:
     """A machine on which Qt says, one after the other, what is in `words`; None means it works."""
 
@@ -23,7 +27,8 @@ class Machine:
         self.probed: list[str] = []
         self.installed: list[str] = []
         self._words = list(words)
-        self._lacks = lacks.split()
+        self._lacks = dict.fromkeys(lacks.split(), "")
+        self._lacks |= {name: KNOWN[name] for name in self._lacks if name in KNOWN}
         monkeypatch.setattr(screen, "trouble", self._trouble)
         monkeypatch.setattr(screen, "missing", lambda *_: self._lacks)
         monkeypatch.setattr(screen, "install", self._install)
@@ -32,9 +37,8 @@ class Machine:
         self.probed.append(platform)
         return self._words.pop(0)
 
-    def _install(self, packages: tuple[str, ...], why: str) -> None:
-        self.installed.append(why)
-        assert "libxcb-icccm4" in packages
+    def _install(self, packages: list[str], why: str) -> None:
+        self.installed.append(f"{why}: {' '.join(packages)}")
 
 
 @pytest.fixture
@@ -114,7 +118,7 @@ def test_missing_libraries_are_installed_and_qt_is_tried_again(
     screen.ensure_platform(environment, "xcb", {})
 
     assert machine.probed == ["xcb", "xcb"]
-    assert machine.installed == ["Qt's platform 'xcb' lacks libxcb-icccm.so.4"]
+    assert machine.installed == ["Qt's platform 'xcb' lacks libxcb-icccm.so.4: libxcb-icccm4"]
 
 
 def test_a_machine_without_fonts_gets_one(
@@ -124,7 +128,7 @@ def test_a_machine_without_fonts_gets_one(
 
     screen.ensure_platform(environment, "offscreen", {})
 
-    assert machine.installed == ["Qt's platform 'offscreen' lacks a font"]
+    assert machine.installed == ["Qt's platform 'offscreen' lacks a font: fonts-dejavu-core"]
 
 
 def test_an_error_that_no_package_fixes_is_reported_without_installing(
@@ -161,10 +165,34 @@ def test_a_display_that_does_not_answer_is_named(
 def test_what_still_lacks_after_installing_is_named(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Machine(monkeypatch, "could not load", "could not load", lacks="libodd.so.1")
+    lacks = "libxcb-icccm.so.4 libodd.so.1"
+    machine = Machine(monkeypatch, "could not load", "could not load", lacks=lacks)
+
+    with pytest.raises(SetupError, match=r"still missing: libxcb-icccm\.so\.4, libodd\.so\.1"):
+        screen.ensure_platform(environment, "xcb", {})
+
+    assert len(machine.installed) == 1
+
+
+def test_a_library_of_which_no_package_is_known_is_named_and_nothing_is_installed(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(monkeypatch, "could not load", lacks="libodd.so.1")
 
     with pytest.raises(SetupError, match=r"still missing: libodd\.so\.1"):
         screen.ensure_platform(environment, "xcb", {})
+
+    assert machine.installed == []
+
+
+def test_what_lacks_is_asked_of_the_program_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = subprocess.CompletedProcess([], 0, "libGL.so.1 libgl1\nlibodd.so.1 \n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: said)
+
+    lacking = screen.missing(Environment(), "xcb")
+
+    assert lacking == {"libGL.so.1": "libgl1", "libodd.so.1": ""}
+    assert screen.packages_in(lacking) == ["libgl1"]
 
 
 def test_without_xvfb_qt_draws_off_screen(

@@ -1,0 +1,85 @@
+"""What Qt lacks is named as the system's loader finds it, in a copy of Qt that lacks something."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcp_progress_monitor import qt_libraries
+from mcp_progress_monitor.cli.entry import main
+
+needs_ldd = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("ldd") is None, reason="the system's loader is Linux's"
+)
+
+
+@pytest.fixture
+def lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The off-screen plugin of a copy of Qt: two of its libraries are on no machine."""
+    spec = importlib.util.find_spec("PySide6")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    qt = Path(spec.submodule_search_locations[0]) / "Qt"
+    plugin = tmp_path / "Qt" / "plugins" / "platforms" / "libqoffscreen.so"
+    plugin.parent.mkdir(parents=True)
+    (tmp_path / "Qt" / "lib").symlink_to(qt / "lib")
+    known, unknown = b"libX11.so.6", b"libxkbcommon.so.0"
+    binary = (qt / plugin.relative_to(tmp_path / "Qt")).read_bytes()
+    assert known in binary
+    assert unknown in binary
+    binary = binary.replace(known, b"libX00.so.6").replace(unknown, b"libxkbcommon.so.9")
+    plugin.write_bytes(binary)
+    monkeypatch.setattr(qt_libraries, "_folders", lambda: iter([tmp_path]))
+    monkeypatch.setitem(qt_libraries.PACKAGES, "libX00.so.6", "libx00-6")
+    return plugin
+
+
+@needs_ldd
+def test_a_window_that_cannot_open_names_exactly_the_libraries_that_lack(
+    lacking: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert main(["--demo"]) == 2
+    said = capsys.readouterr().err
+    assert "Cannot load Qt, which the window needs (libX00.so.6, libxkbcommon.so.9)" in said
+    assert "apt update && apt install libx00-6\n" in said
+    assert "Search your distribution's packages for libxkbcommon.so.9." in said
+    assert "libegl1" not in said
+    assert "`call` and `resume` work without it" in said
+
+
+@needs_ldd
+def test_the_libraries_of_a_whole_qt_are_all_there() -> None:
+    assert qt_libraries.missing(["offscreen"]) == []
+
+
+def test_without_ldd_the_loaders_own_message_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    said = "libEGL.so.1: cannot open shared object file: No such file or directory"
+    assert qt_libraries.missing(["xcb"], said) == ["libEGL.so.1"]
+    said = "Error loading shared library libX11.so.6: No such file (needed by /x/libQt6Gui.so.6)"
+    assert qt_libraries.missing(["xcb"], said) == ["libX11.so.6"]
+    assert qt_libraries.missing(["xcb"], "/lib/libc.so.6: version `GLIBC_3' not found") == []
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"DISPLAY": ":0"}, ["xcb"]),
+        ({}, ["xcb"]),
+        ({"DISPLAY": ":0", "WAYLAND_DISPLAY": "wayland-0"}, ["wayland", "xcb"]),
+        ({"XDG_SESSION_TYPE": "wayland"}, ["wayland", "xcb"]),
+        ({"QT_QPA_PLATFORM": "vnc:size=1x1;offscreen", "DISPLAY": ":0"}, ["vnc", "offscreen"]),
+    ],
+)
+def test_qt_tries_the_platforms_in_this_order(environ: dict[str, str], expected: list[str]) -> None:
+    assert qt_libraries.platforms(environ) == expected
+
+
+def test_packages_are_named_once_and_only_where_they_are_known() -> None:
+    libraries = ["libglib-2.0.so.0", "libgthread-2.0.so.0", "libodd.so.1"]
+    assert qt_libraries.packages_of(libraries) == ["libglib2.0-0"]
