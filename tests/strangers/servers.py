@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +23,7 @@ FOLDER = Path(os.environ.get("STRANGERS_FOLDER", _ROOT / "build" / "strangers"))
 _INSTALL_LIMIT_S = 600
 
 HttpKind = Literal["http", "sse"]
+Kind = Literal["stdio", "http", "sse"]
 
 
 class NotAvailableError(Exception):
@@ -35,6 +36,7 @@ class Tool:
 
     `long` are arguments with which the tool runs for minutes, so that it can be cancelled.
     `may_fail` allows an answer that is an error: what the tool needs may not be on the machine.
+    `is_late` is a tool whose ticks come together with its reply, because something holds them back.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Tool:
     ticks: int = 0
     long: Mapping[str, Any] | None = None
     may_fail: bool = False
+    is_late: bool = False
 
 
 _COUNT = Tool("count", {"to": 3}, ticks=3, long={"to": 1000, "pause_s": 0.2})
@@ -54,7 +57,8 @@ class Stranger:
     """One server: its packages, its command, and its commands over HTTP by kind of transport.
 
     In a command `{folder}` is where its packages are, `{port}` the port to listen on, `{scratch}`
-    a folder of the test's own and `{web}` the address of a web page.
+    a folder of the test's own and `{web}` the address of a web page. Without a command it has no
+    stdio. Over the kinds in `silent_over` it passes no progress on.
     """
 
     name: str
@@ -65,11 +69,16 @@ class Stranger:
     path: str = "/mcp"
     registry: Literal["pip", "npm", "go"] = "pip"
     environment: Mapping[str, str] = field(default_factory=dict)
+    silent_over: frozenset[Kind] = frozenset()
 
     @property
     def folder(self) -> Path:
         """Where the packages are installed."""
         return FOLDER / self.name
+
+    def tool_over(self, kind: Kind) -> Tool:
+        """The call that shows something over this kind of transport."""
+        return replace(self.tool, ticks=0) if kind in self.silent_over else self.tool
 
     def install(self) -> None:
         """Install the packages, unless they are there.
@@ -154,6 +163,38 @@ def _typescript_v1(version: str, *kinds: HttpKind) -> Stranger:
 _OFFICIAL = "{folder}/node_modules/@modelcontextprotocol"
 _EVERYTHING = ("node", f"{_OFFICIAL}/server-everything/dist/index.js")
 _PLAYWRIGHT = ("node", "{folder}/node_modules/@playwright/mcp/cli.js", "--headless")
+_KUBERNETES = ("node", "{folder}/node_modules/mcp-server-kubernetes/dist/index.js")
+_MONGODB = ("node", "{folder}/node_modules/mongodb-mcp-server/dist/index.js")
+_BRIDGED = (sys.executable, str(PROGRAMS / "bridged.py"), "{port}")
+"""Runs two commands, divided by `--`: a server over HTTP, and its bridge to stdio."""
+_SUPERGATEWAY = ("node", "{folder}/node_modules/supergateway/dist/index.js", "--logLevel", "none")
+_TO_HTTP = (*_SUPERGATEWAY, "--stdio", "node {folder}/typescript_v1.mjs", "--port", "{port}")
+_FASTAPI_MCP = ("{folder}/bin/python", str(PROGRAMS / "fastapi_mcp_any.py"))
+_MCP_PROXY = "{folder}/bin/mcp-proxy"
+_BEHIND_PROXY = ("{folder}/bin/python", str(PROGRAMS / "python_v1.py"))
+_PROXIED = (_MCP_PROXY, "--port", "{port}", "--", *_BEHIND_PROXY)
+
+
+def _framework(
+    name: str,
+    program: str,
+    *packages: str,
+    kinds: Mapping[HttpKind, str],
+    tool: Tool = _COUNT,
+    has_stdio: bool = True,
+) -> Stranger:
+    """A server on a framework for Node.js; `kinds` says what it calls each kind of HTTP."""
+    command = ("node", f"{{folder}}/{program}")
+    return Stranger(
+        name,
+        packages,
+        command if has_stdio else (),
+        tool,
+        over_http={kind: (*command, word, "{port}") for kind, word in kinds.items()},
+        registry="npm",
+        environment={"NODE_ENV": "production"},
+    )
+
 
 STRANGERS: tuple[Stranger, ...] = (
     _python_v1("1.0.0", "sse", pydantic="pydantic<2.11"),
@@ -258,5 +299,98 @@ STRANGERS: tuple[Stranger, ...] = (
         ),
         Tool("configuration_view", {}),
         registry="npm",
+    ),
+    _framework(
+        "fastmcp-typescript", "fastmcp.mjs", "fastmcp", "zod", kinds={"http": "http", "sse": "sse"}
+    ),
+    _framework(
+        "mcp-framework",
+        "mcp_framework.mjs",
+        "mcp-framework",
+        "zod@3",  # the one that it recognises
+        kinds={"http": "http-stream", "sse": "sse"},
+    ),
+    _framework(
+        "mcp-use",
+        "mcp_use.mjs",
+        "mcp-use",
+        "zod",
+        kinds={"http": "http"},
+        tool=replace(_COUNT, is_late=True),
+        has_stdio=False,
+    ),
+    Stranger(
+        "gradio",
+        ("gradio[mcp]",),
+        (),
+        Tool("count", {"to": 3, "pause_s": 0}, ticks=5, long={"to": 1000, "pause_s": 0.2}),
+        over_http={"http": ("{folder}/bin/python", str(PROGRAMS / "gradio_any.py"), "{port}")},
+        path="/gradio_api/mcp/",
+        environment={"GRADIO_ANALYTICS_ENABLED": "False"},
+    ),
+    Stranger(
+        "fastapi-mcp",
+        ("fastapi-mcp", "mcp<2"),
+        (),
+        _SILENT_COUNT,
+        over_http={
+            "http": (*_FASTAPI_MCP, "http", "{port}"),
+            "sse": (*_FASTAPI_MCP, "sse", "{port}"),
+        },
+    ),
+    Stranger(
+        "supergateway",
+        ("supergateway", "@modelcontextprotocol/sdk@1"),
+        (
+            *(*_BRIDGED, "node", "{folder}/typescript_v1.mjs", "http", "{port}", "--"),
+            *(*_SUPERGATEWAY, "--streamableHttp", "http://127.0.0.1:{port}/mcp"),
+        ),
+        over_http={
+            "http": (*_TO_HTTP, "--outputTransport", "streamableHttp"),
+            "sse": (*_TO_HTTP, "--outputTransport", "sse"),
+        },
+        registry="npm",
+        silent_over=frozenset({"stdio"}),  # it brings replies there, and no notifications
+    ),
+    Stranger(
+        "mcp-proxy",
+        ("mcp-proxy",),
+        (
+            *(*_BRIDGED, *_BEHIND_PROXY, "http", "{port}", "--"),
+            *(_MCP_PROXY, "--transport", "streamablehttp", "http://127.0.0.1:{port}/mcp"),
+        ),
+        # It loses progress that it reads together with the reply.
+        replace(_COUNT, arguments={"to": 3, "pause_s": 0.3}),
+        over_http={"http": _PROXIED, "sse": _PROXIED},
+        silent_over=frozenset({"http"}),  # its answers are JSON, without a stream
+    ),
+    Stranger(
+        "mcp-server-kubernetes",
+        ("mcp-server-kubernetes",),
+        _KUBERNETES,
+        Tool("ping", {}),  # without a cluster
+        over_http={
+            "http": ("env", "ENABLE_UNSAFE_STREAMABLE_HTTP_TRANSPORT=1", *_KUBERNETES),
+            "sse": ("env", "ENABLE_UNSAFE_SSE_TRANSPORT=1", *_KUBERNETES),
+        },
+        registry="npm",
+        environment={"PORT": "{port}", "KUBECONFIG": "{scratch}/kubeconfig"},
+    ),
+    Stranger(
+        "mongodb",
+        ("mongodb-mcp-server",),
+        _MONGODB,
+        Tool("list-databases", {"connectionId": "none"}, may_fail=True),  # without a database
+        over_http={"http": (*_MONGODB, "--transport", "http", "--httpPort", "{port}")},
+        registry="npm",
+        environment={"MDB_MCP_TELEMETRY": "disabled"},
+    ),
+    Stranger(
+        "angular",
+        ("@angular/cli",),
+        ("node", "{folder}/node_modules/@angular/cli/bin/ng.js", "mcp"),
+        Tool("get_best_practices", {}),
+        registry="npm",
+        environment={"NG_CLI_ANALYTICS": "false"},
     ),
 )

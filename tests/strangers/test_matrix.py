@@ -13,13 +13,16 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from tests.integration.commands import DEMO, linux_only, start
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
+from tests.integration.commands import DEMO, PROGRAM, linux_only, start
 from tests.patience import PATIENCE_S
-from tests.strangers.servers import STRANGERS, NotAvailableError, Stranger, Tool
+from tests.strangers.servers import STRANGERS, HttpKind, NotAvailableError, Stranger, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = linux_only
 
 _SLOW_START_S = 3.0
+_OFTEN = 3  # times in a row that a port listens: mcp-framework tries first whether it can
 _KUBECONFIG = """\
 apiVersion: v1
 kind: Config
@@ -96,7 +100,7 @@ def _check_cancel(target: Sequence[str], tool: Tool, folder: Path) -> int:
     words = [tool.name, "--args", json.dumps(dict(tool.long or {}))]
     process = _start("call", target, *words, folder=folder)
     assert process.stdout is not None
-    head, begun = "", "progress" if tool.ticks else "request"
+    head, begun = "", "progress" if tool.ticks and not tool.is_late else "request"
     for line in process.stdout:
         head += line
         if f'"event":"{begun}"' in line:
@@ -132,15 +136,21 @@ def _served(command: Sequence[str], port: int, environment: Mapping[str, str]) -
     )
     try:
         ends_at = time.monotonic() + PATIENCE_S
-        while not _listens(port):
+        times = 0
+        while times < _OFTEN:
             assert process.poll() is None, "the server exited before it listened"
             assert time.monotonic() < ends_at
+            times = times + 1 if _listens(port) else 0
             time.sleep(0.1)
         yield
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port))
 
 
 def _listens(port: int) -> bool:
@@ -169,7 +179,7 @@ def _slow_front(port: int, delay_s: float) -> Iterator[int]:
 
     def serve(client: socket.socket) -> None:
         time.sleep(max(0.0, ready_at - time.monotonic()))
-        with client, socket.create_connection(("127.0.0.1", port)) as server:
+        with client, contextlib.suppress(OSError), _connected(port) as server:
             answers = threading.Thread(target=copy, args=(server, client), daemon=True)
             answers.start()
             copy(client, server)
@@ -232,43 +242,130 @@ def _installed(stranger: Stranger) -> None:
 
 
 _DELAYS = pytest.mark.parametrize("delay_s", [0.0, _SLOW_START_S], ids=["at-once", "slow"])
-_HTTP_NAMES = [f"{stranger.name}-{kind}" for stranger in STRANGERS for kind in stranger.over_http]
-_OVER_HTTP = [(stranger, kind) for stranger in STRANGERS for kind in stranger.over_http]
+_ON_STDIO = pytest.mark.parametrize(
+    "stranger",
+    [stranger for stranger in STRANGERS if stranger.command],
+    ids=lambda stranger: stranger.name,
+)
+_OVER_HTTP = pytest.mark.parametrize(
+    ("stranger", "kind"),
+    [
+        pytest.param(stranger, kind, id=f"{stranger.name}-{kind}")
+        for stranger in STRANGERS
+        for kind in stranger.over_http
+    ],
+)
+_ENDED = (JobState.DONE, JobState.FAILED)
 
 
-@pytest.mark.campaign
-@pytest.mark.timeout(900)
-@_DELAYS
-@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda stranger: stranger.name)
-def test_strangers_on_stdio_connect_list_call_and_cancel(
-    stranger: Stranger, delay_s: float, tmp_path: Path
-) -> None:
+class OnStdio(NamedTuple):
+    """A server of others: its command, the options that set its environment, and its tool."""
+
+    command: list[str]
+    options: list[str]
+    tool: Tool
+
+
+@contextlib.contextmanager
+def on_stdio(stranger: Stranger, folder: Path) -> Iterator[OnStdio]:
+    """Install a server, and give it what its command names."""
     _installed(stranger)
     with _web_page() as web:
-        values = {"folder": stranger.folder, "scratch": _scratch(tmp_path), "web": web}
-        command = [word.format_map(values) for word in stranger.command]
-        tool = _filled(stranger.tool, values)
-        environment = {k: v.format(port=0, **values) for k, v in stranger.environment.items()}
+        values = {"folder": stranger.folder, "scratch": _scratch(folder), "web": web}
+        values["port"] = str(_free_port())
+        environment = {k: v.format_map(values) for k, v in stranger.environment.items()}
         options = [word for pair in environment.items() for word in ("--env", "=".join(pair))]
-        check_server([*options, "--", *_delayed(command, delay_s)], tool, tmp_path)
+        command = [word.format_map(values) for word in stranger.command]
+        yield OnStdio(command, options, _filled(stranger.tool_over("stdio"), values))
 
 
-@pytest.mark.campaign
-@pytest.mark.timeout(900)
-@_DELAYS
-@pytest.mark.parametrize(("stranger", "kind"), _OVER_HTTP, ids=_HTTP_NAMES)
-def test_strangers_over_http_connect_list_call_and_cancel(
-    stranger: Stranger, kind: str, delay_s: float, tmp_path: Path
-) -> None:
+@contextlib.contextmanager
+def over_http(stranger: Stranger, kind: HttpKind, folder: Path, delay_s: float) -> Iterator[str]:
+    """Install and run a server that listens on localhost; the context's value is its URL."""
     _installed(stranger)
     port = _free_port()
-    values = {"folder": stranger.folder, "scratch": tmp_path, "port": port}
-    command = [word.format_map(values) for word in stranger.over_http[kind]]  # type: ignore[index]
+    values = {"folder": stranger.folder, "scratch": _scratch(folder), "port": port}
+    command = [word.format_map(values) for word in stranger.over_http[kind]]
     environment = {name: value.format_map(values) for name, value in stranger.environment.items()}
     path = "/sse" if kind == "sse" else stranger.path
     with _served(command, port, environment), _slow_front(port, delay_s) as front:
-        url = f"http://127.0.0.1:{front}{path}"
-        check_server(["--url", url], stranger.tool, tmp_path, may_be_lost=kind == "sse")
+        yield f"http://127.0.0.1:{front}{path}"
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@_DELAYS
+@_ON_STDIO
+def test_strangers_on_stdio_connect_list_call_and_cancel(
+    stranger: Stranger, delay_s: float, tmp_path: Path
+) -> None:
+    with on_stdio(stranger, tmp_path) as server:
+        target = [*server.options, "--", *_delayed(server.command, delay_s)]
+        check_server(target, server.tool, tmp_path)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@_DELAYS
+@_OVER_HTTP
+def test_strangers_over_http_connect_list_call_and_cancel(
+    stranger: Stranger, kind: HttpKind, delay_s: float, tmp_path: Path
+) -> None:
+    tool = stranger.tool_over(kind)
+    with over_http(stranger, kind, tmp_path, delay_s) as url:
+        check_server(["--url", url], tool, tmp_path, may_be_lost=kind == "sse")
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@_ON_STDIO
+def test_strangers_on_stdio_do_the_same_behind_a_tap(stranger: Stranger, tmp_path: Path) -> None:
+    data = tmp_path / "tapped"
+    tap = [*PROGRAM, "tap", "--data-dir", str(data), "--"]
+    with on_stdio(stranger, tmp_path) as server:
+        check_server([*server.options, "--", *tap, *server.command], server.tool, tmp_path)
+        check_recorded(data, server.tool)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@_OVER_HTTP
+def test_strangers_over_http_do_the_same_behind_a_tap(
+    stranger: Stranger, kind: HttpKind, tmp_path: Path
+) -> None:
+    data, tool = tmp_path / "tapped", stranger.tool_over(kind)
+    with over_http(stranger, kind, tmp_path, 0) as url, tapped(url, data) as front:
+        check_server(["--url", front], tool, tmp_path, may_be_lost=kind == "sse")
+    check_recorded(data, tool)
+
+
+@contextlib.contextmanager
+def tapped(url: str, data: Path) -> Iterator[str]:
+    """A tap before a server's URL; the context's value is the URL for clients."""
+    command = [*PROGRAM, "tap", "--to", url, "--listen", "127.0.0.1:0", "--data-dir", str(data)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tap:
+        try:
+            assert tap.stdout is not None
+            yield tap.stdout.readline().strip()
+        finally:
+            tap.terminate()
+
+
+def check_recorded(data: Path, tool: Tool) -> None:
+    """Check that a tap has recorded the call to its end, with each tick."""
+    jobs = [job for path in (data / "recordings" / "live").glob("*.mcprec") for job in _jobs(path)]
+    ended = [job for job in jobs if job.name == tool.name and job.state in _ENDED]
+    assert [job.tick_count for job in ended][:1] == [tool.ticks], jobs
+    cancelled = [job for job in jobs if job.state is JobState.CANCELLED]
+    assert len(cancelled) == (tool.long is not None), jobs
+
+
+def _jobs(recording: Path) -> list[JobSnapshot]:
+    playback = Playback(recording)
+    while playback.advance(1.0):
+        pass
+    found = [playback.jobs.snapshot(job) for job in playback.jobs.ids()]
+    return [job for job in found if job is not None]
 
 
 def _filled(tool: Tool, values: Mapping[str, object]) -> Tool:
@@ -276,7 +373,7 @@ def _filled(tool: Tool, values: Mapping[str, object]) -> Tool:
         name: value.format_map(values) if isinstance(value, str) else value
         for name, value in tool.arguments.items()
     }
-    return Tool(tool.name, arguments, tool.ticks, tool.long, tool.may_fail)
+    return replace(tool, arguments=arguments)
 
 
 def test_the_demo_server_passes_the_same_checks(tmp_path: Path) -> None:

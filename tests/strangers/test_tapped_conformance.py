@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.commands import PROGRAM, linux_only
+from tests.integration.commands import linux_only
 from tests.integration.conformance_suite import REVISIONS, Suite, UnavailableError, installed
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
 from tests.strangers.servers import PROGRAMS, STRANGERS
-from tests.strangers.test_matrix import _installed
+from tests.strangers.test_matrix import _installed, tapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,15 +82,6 @@ def served(name: str) -> Iterator[str]:
         command = [word.format_map(values) for word in stranger.over_http["http"]]
         environment = {k: v.format_map(values) for k, v in stranger.environment.items()}
     with running(command, port, **environment):
-        yield f"http://127.0.0.1:{port}/mcp"
-
-
-@contextlib.contextmanager
-def tapped(url: str, data_dir: Path) -> Iterator[str]:
-    """A tap before a server; its URL."""
-    port = free_port()
-    words = ["tap", "--to", url, "--listen", f"127.0.0.1:{port}", "--data-dir", str(data_dir)]
-    with running([*PROGRAM, *words], port):
         yield f"http://127.0.0.1:{port}/mcp"
 
 
