@@ -56,9 +56,10 @@ _SILENT_COUNT = Tool("count", {"to": 3}, long={"to": 1000, "pause_s": 0.2})
 class Stranger:
     """One server: its packages, its command, and its commands over HTTP by kind of transport.
 
-    In a command `{folder}` is where its packages are, `{port}` the port to listen on, `{scratch}`
-    a folder of the test's own and `{web}` the address of a web page. Without a command it has no
-    stdio. Over the kinds in `silent_over` it passes no progress on.
+    In a command `{folder}` is where its packages are, `{port}` the port to listen on, `{front}` the
+    one that clients use, `{scratch}` a folder of the test's own and `{web}` the address of a web
+    page. Without a command it has no stdio. Over the kinds in `silent_over` it passes no progress
+    on.
     """
 
     name: str
@@ -323,7 +324,7 @@ STRANGERS: tuple[Stranger, ...] = (
         "gradio",
         ("gradio[mcp]",),
         (),
-        Tool("count", {"to": 3, "pause_s": 0}, ticks=5, long={"to": 1000, "pause_s": 0.2}),
+        Tool("count", {"to": 3, "pause_s": 0.5}, ticks=5, long={"to": 1000, "pause_s": 0.2}),
         over_http={"http": ("{folder}/bin/python", str(PROGRAMS / "gradio_any.py"), "{port}")},
         path="/gradio_api/mcp/",
         environment={"GRADIO_ANALYTICS_ENABLED": "False"},
@@ -374,7 +375,11 @@ STRANGERS: tuple[Stranger, ...] = (
             "sse": ("env", "ENABLE_UNSAFE_SSE_TRANSPORT=1", *_KUBERNETES),
         },
         registry="npm",
-        environment={"PORT": "{port}", "KUBECONFIG": "{scratch}/kubeconfig"},
+        environment={
+            "PORT": "{port}",
+            "KUBECONFIG": "{scratch}/kubeconfig",
+            "DNS_REBINDING_ALLOWED_HOST": "127.0.0.1:{front}",
+        },
     ),
     Stranger(
         "mongodb",

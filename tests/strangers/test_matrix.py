@@ -162,13 +162,13 @@ def _listens(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def _slow_front(port: int, delay_s: float) -> Iterator[int]:
+def _slow_front(listened: int, port: int, delay_s: float) -> Iterator[None]:
     """A port that accepts at once and passes nothing on at first, as a cold start does.
 
-    Bytes then go both ways unchanged; the context's value is the port.
+    Bytes then go both ways unchanged.
     """
     ready_at = time.monotonic() + delay_s
-    front = socket.create_server(("127.0.0.1", 0))
+    front = socket.create_server(("127.0.0.1", listened))
 
     def copy(source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -194,7 +194,7 @@ def _slow_front(port: int, delay_s: float) -> Iterator[int]:
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
     try:
-        yield int(front.getsockname()[1])
+        yield
     finally:
         with contextlib.suppress(OSError):
             front.shutdown(socket.SHUT_RDWR)
@@ -272,7 +272,7 @@ def on_stdio(stranger: Stranger, folder: Path) -> Iterator[OnStdio]:
     _installed(stranger)
     with _web_page() as web:
         values = {"folder": stranger.folder, "scratch": _scratch(folder), "web": web}
-        values["port"] = str(_free_port())
+        values["port"] = values["front"] = str(_free_port())
         environment = {k: v.format_map(values) for k, v in stranger.environment.items()}
         options = [word for pair in environment.items() for word in ("--env", "=".join(pair))]
         command = [word.format_map(values) for word in stranger.command]
@@ -283,12 +283,12 @@ def on_stdio(stranger: Stranger, folder: Path) -> Iterator[OnStdio]:
 def over_http(stranger: Stranger, kind: HttpKind, folder: Path, delay_s: float) -> Iterator[str]:
     """Install and run a server that listens on localhost; the context's value is its URL."""
     _installed(stranger)
-    port = _free_port()
-    values = {"folder": stranger.folder, "scratch": _scratch(folder), "port": port}
+    port, front = _free_port(), _free_port()
+    values = {"folder": stranger.folder, "scratch": _scratch(folder), "port": port, "front": front}
     command = [word.format_map(values) for word in stranger.over_http[kind]]
     environment = {name: value.format_map(values) for name, value in stranger.environment.items()}
     path = "/sse" if kind == "sse" else stranger.path
-    with _served(command, port, environment), _slow_front(port, delay_s) as front:
+    with _served(command, port, environment), _slow_front(front, port, delay_s):
         yield f"http://127.0.0.1:{front}{path}"
 
 

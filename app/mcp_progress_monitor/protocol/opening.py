@@ -84,6 +84,7 @@ class ConnectionOpening:
         self._is_due = False
         self._is_reopened = False
         self._was_plain = False
+        self._came_second = False
         self._partial: Agreement | None = None
         self._refusal: ErrorDetails | None = None
 
@@ -99,7 +100,7 @@ class ConnectionOpening:
 
     def first(self) -> Ask:
         """The request at the start of a connection."""
-        self._here, self._is_due = [], False
+        self._here, self._is_due, self._came_second = [], False, False
         if self._begins_with is Era.HANDSHAKE:
             self._was_plain = True
             return self._initialize(eras.LATEST_HANDSHAKE, self._why_first())
@@ -210,7 +211,9 @@ class ConnectionOpening:
         supported = eras.supported_revisions(error)
         if supported:
             return self._try_common(supported)
-        is_final = self._partial is not None or self._refusal is not None
+        # Bridges open the session themselves for a request that comes before `initialize`.
+        is_first_word = self._partial is None and self._refusal is None
+        self._came_second = is_first_word and self._has_asked(DISCOVER, eras.PER_REQUEST)
         self._refuse(
             _refused(
                 INITIALIZE, reply, "Check that this is an MCP server and that it starts correctly."
@@ -222,12 +225,10 @@ class ConnectionOpening:
             return self._discover(None, f"initialize was refused ({shown(code)})")
         if self._is_due:
             return Await(eras.DISCOVER_LIMIT_S)
-        # Bridges open the session themselves for a request that comes before `initialize`.
-        was_first = not self._has_asked(DISCOVER, eras.PER_REQUEST)
-        return self._given_up(is_proven=is_final or was_first)
+        return self._given_up()
 
-    def _given_up(self, *, is_proven: bool = True) -> Step:
-        is_open = self._is_due or not is_proven
+    def _given_up(self) -> Step:
+        is_open = self._is_due or self._came_second
         if is_open and self._can_reopen and not self._is_reopened and not self._was_plain:
             return self._reopen(Era.HANDSHAKE, "the server refused initialize")
         if self._partial is not None:

@@ -265,6 +265,14 @@ def test_a_bridge_that_initialized_at_the_first_request_is_opened_again_with_ini
     assert isinstance(opening.after(_initialized()), Agreement)
 
 
+def test_a_bridge_that_refuses_both_requests_that_crossed_is_opened_again_too() -> None:
+    opening = ConnectionOpening(CLIENT)
+    step = _course(opening, None, _error(-32000, "Transport already started"))
+    assert isinstance(step, Await)
+    assert isinstance(opening.after_wait(_error(-32601)), Reopen)
+    assert _asks(opening.first(), "initialize", "2025-11-25")
+
+
 def test_an_error_to_initialize_without_another_request_is_the_servers_word() -> None:
     opening = ConnectionOpening(CLIENT)
     refused = _error(-32000, "Licence expired")
