@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _CHUNK = 64 * 1024  # the size of a pipe's buffer
 _SWITCH_S = 0.0002  # how long a thread with bytes to pass on may wait for the journal's thread
 _LAST_S = 0.12
-"""How long the server's last bytes may take after its end, unless a client is still reading."""
+"""How long the server's last bytes may take after its end before a client can hurry them."""
 _LATEST_S = 0.19  # when this process ends at the latest, whether or not the recording is complete
 _POLL_S = 0.02
 _ERRORS = 2
@@ -71,6 +71,20 @@ class Stream:
     def moved(self) -> int:
         """A value that changes while bytes pass."""
         return self._lane.taken
+
+    def make_room(self) -> None:
+        """Let the target hold all that is left, if possible: its reader may come later.
+
+        Called once the server has ended, which would otherwise have filled that pipe itself.
+        """
+        try:
+            import fcntl
+
+            left = self._server.waiting_bytes(self._source) + _CHUNK  # and what is being written
+            size = fcntl.fcntl(self._target, fcntl.F_GETPIPE_SZ)
+            fcntl.fcntl(self._target, fcntl.F_SETPIPE_SZ, size + left)
+        except (ImportError, AttributeError, OSError):  # not on Linux, no pipe, or too large
+            return
 
     def _rest(self) -> int:
         if self._left is None:
@@ -399,10 +413,11 @@ def relay(
         reason, ended_by = f"The server was killed by {server.signal_name}", "server"
     else:
         reason, ended_by = "The server exited", "server"
-    from_server.finish()
-    of_errors.finish()
-    _await(from_server, server, until)
-    of_errors.is_over_within(until - time.monotonic())
+    for stream in (from_server, of_errors):
+        stream.make_room()
+        stream.finish()
+    for stream in (from_server, of_errors):
+        _await(stream, server, until)
     journal.close(
         {
             "reason": reason,
@@ -419,7 +434,7 @@ def relay(
 def _await(stream: Stream, server: TappedServer, until: float) -> None:
     """Wait until the client has read everything, unless it wants this process to end.
 
-    It may read as late as it likes, since without a tap the pipe would keep the bytes.
+    It may read as late as it likes: without a tap, the server would wait for it.
     """
     moved = stream.moved
     while not stream.is_over_within(_POLL_S):
