@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from environment import Environment
 from screen import virtual_screen
 from system import SetupError, say
 
-if TYPE_CHECKING:
-    from environment import Environment
-
 NAME = "mcp-progress-monitor"
+FOLDER, EXTRAS = "build/bundle-environment", "bundle,keyring,oauth"
+"""The environment of its own that a bundle is made in, and the project's extras in it."""
+UNWANTED = ("coverage", "hypothesis", "importlinter", "mypy", "pytest", "pytestqt", "ruff")
+"""What developers install; PyInstaller bundles what it finds in its environment."""
 PATIENCE_S = 120.0
 _LEAST_JOBS = 3
 """Jobs of the demo that have come to their end when the window is quit."""
@@ -33,10 +35,13 @@ _LOOK = (
 _USERS = {"LD_LIBRARY_PATH": "/users/libraries", "QT_PLUGIN_PATH": "/users/plugins"}
 
 
-def build_bundle(environment: Environment) -> int:
-    """Make dist/mcp-progress-monitor and try it out; 1 when it does not work."""
+def build_bundle(developers: Environment) -> int:
+    """Make dist/mcp-progress-monitor and try it out; 1 when it does not work.
+
+    It is made in an environment of its own, not in the one that `developers` use.
+    """
+    environment = Environment(developers.root, FOLDER, EXTRAS)
     environment.ensure()
-    environment.pip("install", "-c", str(environment.constraints), "pyinstaller")
     dist, work = environment.root / "dist", environment.root / "build" / "bundle"
     spec = environment.root / "packaging" / "bundle.spec"
     options = ["--noconfirm", "--log-level", "WARN", "--distpath", str(dist), "--workpath"]
@@ -45,14 +50,18 @@ def build_bundle(environment: Environment) -> int:
     if subprocess.run(command, cwd=environment.root, stdout=sys.stderr, check=False).returncode:
         raise SetupError("PyInstaller failed; its own words are above.")
     say(f"Built {dist / NAME}")
-    return try_out(dist / NAME)
+    return try_out(dist / NAME, environment.python)
 
 
-def try_out(folder: Path) -> int:
-    """Run a bundle in all the ways that differ from a checkout; 1 when one of them fails."""
+def try_out(folder: Path, python: Path) -> int:
+    """Run a bundle in all the ways that differ from a checkout; 1 when one of them fails.
+
+    `python` has the PyInstaller that made it.
+    """
     with tempfile.TemporaryDirectory() as temporary:
-        trial = Trial(folder, Path(temporary))
+        trial = Trial(folder, Path(temporary), python)
         for name, step in {
+            "its content": trial.list_content,
             "a call of the demo": trial.call,
             "a server's environment": trial.look,
             "the window with the demo": trial.open_window,
@@ -69,10 +78,23 @@ def try_out(folder: Path) -> int:
 class Trial:
     """A bundle, tried out with data folders of its own; each step says what is wrong, if any."""
 
-    def __init__(self, folder: Path, data: Path) -> None:
+    def __init__(self, folder: Path, data: Path, python: Path = Path(sys.executable)) -> None:
         self._folder = folder
         self._program = str(folder / NAME)
         self._data = data
+        self._python = python
+
+    def list_content(self) -> str | None:
+        """See that nothing is in it that only developers need."""
+        viewer = [str(self._python), "-m", "PyInstaller.utils.cliutils.archive_viewer"]
+        command = [*viewer, "--list", "--recursive", "--brief", self._program]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return f"PyInstaller cannot list it: {done.stderr.strip()}"
+        modules = {name.partition(".")[0] for name in re.findall(r"[\w.]+", done.stdout)}
+        files = {path.name.partition("-")[0] for path in self._folder.glob("_internal/*")}
+        found = sorted((modules | files).intersection(UNWANTED))
+        return f"it contains {', '.join(found)}" if found else None
 
     def call(self) -> str | None:
         """Have the demo server do one job."""

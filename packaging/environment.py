@@ -27,12 +27,14 @@ class Environment:
     """A virtual environment in the checkout at `root`, holding the project itself, editable.
 
     A stamp file inside it remembers what was installed and which Qt platforms were seen working;
-    both are forgotten together when the dependencies change.
+    both are forgotten together when the dependencies change. With `extras`, what is installed with
+    the project is not what developers need but those of its optional dependencies.
     """
 
-    def __init__(self, root: Path = ROOT) -> None:
+    def __init__(self, root: Path = ROOT, folder: str = ".venv", extras: str = "dev") -> None:
         self.root = root
-        self.folder = root / ".venv"
+        self.folder = root / folder
+        self._extras = extras
         self.constraints = root / "packaging" / "constraints.txt"
         self._stamp = self.folder / "dev-stamp.json"
 
@@ -115,7 +117,7 @@ class Environment:
         # The build backend first, from the same constraints: then nothing is fetched unpinned.
         # With it a pip of this year: those of older Pythons take three times as long for the rest.
         self._run(pip, "install", *options, "pip", "hatchling")
-        self.pip("install", *options, "--no-build-isolation", "-e", f"{self.root}[dev]")
+        self.pip("install", *options, "--no-build-isolation", "-e", f"{self.root}[{self._extras}]")
         # As pip does, but with all processors. What cannot be compiled tells that when it is used.
         compiled = ["-x", _RARELY_USED, str(self.folder), str(self.root / "app")]
         command = [str(self.python), "-m", "compileall", "-qq", "-j", "0", *compiled]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import bundle
+from environment import Environment
+from tests.unit.packaging.recorder import Recorder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stand-ins are shell scripts")
 
@@ -47,6 +50,43 @@ def test_a_server_that_is_given_the_bundles_environment_is_found(
     error = _program(tmp_path, script).look()
     assert error is not None
     assert words in error
+
+
+def test_what_only_developers_need_is_found_in_a_bundle(tmp_path: Path) -> None:
+    trial = _program(tmp_path, "exit 0")
+    listing = "['base_library.zip', 'pytest', 'mypy.main', 'anyio.pytest_plugin', 'click']"
+    viewer = tmp_path / "python"
+    viewer.write_text(f'#!/bin/sh\necho "{listing}"\n')
+    viewer.chmod(0o755)
+    tried = bundle.Trial(tmp_path / "bundle", tmp_path, viewer)
+    (tmp_path / "bundle" / "_internal" / "hypothesis-6.1.dist-info").mkdir(parents=True)
+    assert tried.list_content() == "it contains hypothesis, mypy, pytest"
+    assert "cannot list it" in (trial.list_content() or "")
+
+
+def test_a_bundle_is_made_in_an_environment_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr(subprocess, "run", recorder)
+    ensured: list[Environment] = []
+    used: list[Path] = []
+
+    def ensure(environment: Environment) -> None:
+        ensured.append(environment)
+
+    def try_out(_folder: Path, python: Path) -> int:
+        used.append(python)
+        return 0
+
+    monkeypatch.setattr(Environment, "ensure", ensure)
+    monkeypatch.setattr(bundle, "try_out", try_out)
+    developers = Environment(tmp_path)
+    assert bundle.build_bundle(developers) == 0
+    (own,) = ensured
+    assert own.folder == tmp_path / "build" / "bundle-environment"
+    assert used == [own.python]
+    assert all(str(developers.folder) not in command for command in recorder.commands)
 
 
 def test_processes_of_the_bundle_are_found_by_their_program() -> None:

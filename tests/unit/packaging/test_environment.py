@@ -66,6 +66,20 @@ def test_a_new_checkout_gets_an_environment_filled_from_the_constraints(
     assert compiling.endswith(f" {environment.folder} {checkout / 'app'}")
 
 
+def test_an_environment_of_another_kind_has_its_own_folder_and_extras(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr("environment.subprocess.run", recorder)
+    environment = Environment(checkout, "build/bundle", "bundle,oauth")
+    environment.folder.mkdir(parents=True)
+
+    environment.ensure()
+
+    assert recorder.commands[-2].endswith(f"-e {checkout}[bundle,oauth]")
+    assert environment.folder == checkout / "build" / "bundle"
+
+
 def test_where_no_pip_can_fill_it_the_environment_brings_its_own(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
