@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +13,10 @@ from PySide6.QtTest import QTest
 from mcp_progress_monitor.gui.help.manual import ManualWindow
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.shortcuts import SECTIONS, native
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.jobs.job_lists import heard
 from tests.gui.windows import window_on
+from tests.job_stand_ins import job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,3 +174,22 @@ def _tips(widget: object) -> list[str]:
 
     assert isinstance(widget, QWidget)
     return [button.toolTip() for button in widget.findChildren(QAbstractButton)]
+
+
+@pytest.mark.parametrize("client", ["Cursor", "A <b>"])
+def test_a_tip_of_a_watched_job_has_the_key_of_now(window: MainWindow, client: str) -> None:
+    header = window.job_pane.header
+    button = header._resume  # noqa: SLF001
+    header.show_job(job(id=1, state=JobState.RESUMABLE))
+    assert button.toolTip().endswith("(Ctrl+R)")
+    window.shortcuts.set_keys(command(window, "jobs.resume"), keys("Ctrl+J"))
+    assert "(Ctrl+J)" in button.toolTip()
+    header.show_job(job(id=2, state=JobState.RESUMABLE, watched_client=client))
+    assert client in html.unescape(button.toolTip())
+    assert ("(Ctrl+J)" in button.toolTip(), "Ctrl+R" in button.toolTip()) == (True, False)
+    window.shortcuts.set_keys(command(window, "jobs.resume"), keys("Ctrl+K"))
+    assert ("(Ctrl+K)" in button.toolTip(), "Ctrl+J" in button.toolTip()) == (True, False)
+    window.shortcuts.set_keys(command(window, "jobs.resume"), [])
+    assert "Ctrl" not in button.toolTip()
+    header.show_job(job(id=1, state=JobState.RESUMABLE))
+    assert "Ctrl" not in button.toolTip()

@@ -22,6 +22,16 @@ async def test_a_call_is_resumed_automatically(place: Place) -> None:
     assert place.chunks() == whole()
 
 
+async def test_attempts_that_make_progress_do_not_wait_longer_and_longer(place: Place) -> None:
+    async with running(place) as (engine, _):
+        with anyio.fail_after(PATIENCE_S):
+            patient = AutoResume(pauses_s=(0, 3600))
+            outcome = await engine.calls.make(export(chunks_per_attempt=1, auto_resume=patient))
+        job = the_job(engine)
+    assert (outcome.state, job.attempt_count > 3) == (JobState.DONE, True)
+    assert place.chunks() == whole()
+
+
 async def test_automatic_resuming_has_a_limit(place: Place) -> None:
     async with running(place) as (engine, _):
         automatic = AutoResume(limit=2, pauses_s=(0,))
@@ -55,9 +65,8 @@ async def test_auto_resume_can_be_turned_on_and_off_while_the_job_runs(place: Pl
     async with running(place) as (engine, watch), anyio.create_task_group() as calls:
         calls.start_soon(call)
         await watch.until(engine.jobs.ids)
-        engine.resumer.set_automatic(1, AutoResume(pauses_s=(0, 0, 3600)))
+        engine.resumer.set_automatic(1, AutoResume(pauses_s=(3600,)))
         assert the_job(engine).is_automatic
-        await watch.until(lambda: the_job(engine).attempt_count == 3)
         await watch.until(lambda: the_job(engine).next_attempt_at is not None)
         assert the_job(engine).can_resume
         assert outcomes == []
@@ -72,8 +81,8 @@ async def test_auto_resume_can_be_turned_on_and_off_while_the_job_runs(place: Pl
 
 async def test_resuming_a_job_that_waits_does_not_wait(place: Place) -> None:
     async with running(place) as (engine, watch):
-        await engine.calls.make(export())
-        engine.resumer.set_automatic(1, AutoResume(pauses_s=(3600, 0)))
+        await engine.calls.make(export(chunks_per_attempt=6))
+        engine.resumer.set_automatic(1, AutoResume(pauses_s=(3600,)))
         await watch.until(lambda: the_job(engine).next_attempt_at is not None)
         with anyio.fail_after(PATIENCE_S):
             outcome = await engine.resumer.resume(1)

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 class AutoResume(NamedTuple):
     """How to resume a job automatically, until it is done, fails, or `limit` attempts were made.
 
-    `pauses_s` are the seconds before each of them, the last one repeated.
+    `pauses_s` are the seconds before each of them, the last one repeated; they begin again with
+    every attempt that made progress.
     """
 
     limit: int = 100
     pauses_s: tuple[float, ...] = (0, 1, 2, 5, 10)
 
-    def pause_s(self, made: int) -> float:
-        return self.pauses_s[min(made, len(self.pauses_s) - 1)] if self.pauses_s else 0.0
+    def pause_s(self, fruitless: int) -> float:
+        """The pause after so many attempts in a row without progress."""
+        return self.pauses_s[min(fruitless, len(self.pauses_s) - 1)] if self.pauses_s else 0.0
 
 
 class Call(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import anyio
@@ -302,7 +303,7 @@ class Resumer:
 
     async def _run_attempts(self, run: _ResumeRun, job: JobId, outcome: Outcome | None) -> Outcome:
         """Make attempts while automatic resuming is on and the last one ended resumable."""
-        made = 0
+        made = fruitless = 0
         while (automatic := self._automatic.get(job)) is not None and (
             _ended_resumable(outcome) or self._awaits_reconnect(job)
         ):
@@ -310,17 +311,26 @@ class Resumer:
                 self._stop(job, f"Stopped after {automatic.limit:,} automatic attempts")
                 break
             is_back = await self._wait_for_server(run, job)
-            if not is_back or not await self._pause(run, job, automatic.pause_s(made)):
+            if not is_back or not await self._pause(run, job, automatic.pause_s(fruitless)):
                 break
             made += 1
+            fruitless += 1
+            reached = self._reached(job)
             try:
                 outcome = await self._attempt(run, job, use_saved_definition=False)
             except UserError as error:
                 if not self._awaits_reconnect(job):  # else wait for it once more
                     self._stop(job, error.details.what)
                 outcome = self._unchanged_outcome(job, error.details.what, outcome)
+            if self._reached(job) > reached:
+                fruitless = 0
         self._switch(job, None)
         return outcome or self._unchanged_outcome(job, "", None)
+
+    def _reached(self, job: JobId) -> float:
+        """The progress of a job's last tick."""
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        return -math.inf if found is None or found.progress is None else found.progress
 
     def _awaits_reconnect(self, job: JobId) -> bool:
         """Whether a job stopped because its server ended and is being reconnected."""

@@ -148,10 +148,20 @@ def native(keys: Iterable[QKeySequence]) -> str:
 
 def _name_key(part: QAction | QWidget, before: str, now: str) -> None:
     """Let a tool tip that ends in a key end in another one."""
-    tip, ending = part.toolTip(), f" ({before})"
+    tip, ending = _as_plain(part.toolTip()), f" ({before})"
     if before and tip.endswith(ending):
         tip = tip.removesuffix(ending)
         part.setToolTip(plain_tip(f"{tip} ({now})" if now else tip))
+
+
+def _as_plain(tip: str) -> str:
+    """The text of a tip that `plain_tip` made."""
+    if not tip.startswith("<qt>"):
+        return tip
+    import html  # as there
+
+    inside = tip.removeprefix("<qt>").removesuffix("</qt>")
+    return html.unescape(inside.replace("<br>", "\n"))
 
 
 class Conflict(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QPainter, QPalette, QResizeEvent
+from PySide6.QtGui import QAction, QKeySequence, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 _MINUTE_S: Final = 60
 _KEYS: Final = {Limit.IDLE: "F8", Limit.TOTAL: "F9"}
 _LEAST_TEXT: Final = 48
-_SPARE_S: Final = 60.0
-_RESUME_TIP: Final = "Resume this job where it stopped (Ctrl+R)"
+_RESUME_TIP: Final = "Resume this job where it stopped"
 _REISSUE: Final = "Re-issue"
-_REISSUE_TIP: Final = "Send the request again from the start (Ctrl+Shift+R)"
+_REISSUE_TIP: Final = "Send the request again from the start"
+_SPARE_S: Final = 60.0
 """Least time left on a limit that is turned on again, so that it does not end the call at once."""
 
 
@@ -229,11 +229,11 @@ class JobHeader(QWidget):
         self._bar = _LargeBar(appearance, self)
         self.clocks = JobClocks(appearance, self)
         self._cancel = self._button("Cancel", "Cancel this job (Ctrl+.)")
-        self._resume = self._button(RESUME.name, _RESUME_TIP)
+        self._resume = self._button(RESUME.name, f"{_RESUME_TIP} (Ctrl+R)")
         self._pick_up = self._button(
             "Follow task", "Resume tracking this task, still running on its server (Ctrl+Alt+P)"
         )
-        self._reissue = self._button(_REISSUE, _REISSUE_TIP)
+        self._reissue = self._button(_REISSUE, f"{_REISSUE_TIP} (Ctrl+Shift+R)")
         self._named_for: str | None = None
         self._save = self._button("Save", "Save a report or the ticks")
         self._save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -304,14 +304,24 @@ class JobHeader(QWidget):
         self._named_for = client
         if client is None:
             self._resume.setText(RESUME.name)
-            self._resume.setToolTip(plain_tip(_RESUME_TIP))
+            self._tip_with_key(self._resume, _RESUME_TIP, "jobs.resume")
             self._reissue.setText(_REISSUE)
-            self._reissue.setToolTip(plain_tip(_REISSUE_TIP))
+            self._tip_with_key(self._reissue, _REISSUE_TIP, "jobs.reissue")
             return
         self._resume.setText(watched_texts.RESUME_HERE)
-        self._resume.setToolTip(plain_tip(f"{watched_texts.resume_here(client)} (Ctrl+R)"))
+        self._tip_with_key(self._resume, watched_texts.resume_here(client), "jobs.resume")
         self._reissue.setText(watched_texts.REISSUE_HERE)
-        self._reissue.setToolTip(plain_tip(f"{watched_texts.reissue_here(client)} (Ctrl+Shift+R)"))
+        self._tip_with_key(self._reissue, watched_texts.reissue_here(client), "jobs.reissue")
+
+    def _tip_with_key(self, button: QToolButton, text: str, command: str) -> None:
+        """Say what a button does, and the key that its command has now: the user may change it."""
+        action = self.window().findChild(QAction, command)
+        key = (
+            ""
+            if action is None
+            else action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        )
+        button.setToolTip(plain_tip(f"{text} ({key})" if key else text))
 
     def _label(self, name: str, *, size: float = 1.0) -> QLabel:
         label = _CutLabel(self)

@@ -94,7 +94,7 @@ class JobsModel(QAbstractTableModel):
         self._rows: dict[JobId, int] = {}
         self._snapshots: dict[JobId, JobSnapshot] = {}
         self._outdated: set[JobId] = set()
-        self._resuming: set[JobId] = set()
+        self._timed: set[JobId] = set()
         self._young: set[JobId] = set()
         self._settling: list[JobId] = []
         self._parents: dict[JobId, JobId] = {}
@@ -122,7 +122,7 @@ class JobsModel(QAbstractTableModel):
         self.beginResetModel()
         self._source = source
         self._order, self._rows, self._settling, self._moved = [], {}, [], {}
-        for jobs in (self._outdated, self._resuming, self._young, self._snapshots, self._parents):
+        for jobs in (self._outdated, self._timed, self._young, self._snapshots, self._parents):
             jobs.clear()
         self._listed = None
         self._append(source.ids())
@@ -194,14 +194,14 @@ class JobsModel(QAbstractTableModel):
 
         Other rows are rebuilt when they come into sight.
         """
-        self._outdated |= self._resuming
+        self._outdated |= self._timed
         if self._sorting is not None:
             outdated = [job for job in self._outdated if job in self._rows]
             self._is_sort_due = len(outdated) <= SORTED_EACH_SECOND or not self._is_sort_due
             if self._is_sort_due:
                 self._to_resort = outdated
                 self._on_sorting()
-        self._announce([row for row in visible if self.job_at(row) in self._resuming])
+        self._announce([row for row in visible if self.job_at(row) in self._timed])
         self.second_passed.emit()
 
     @property
@@ -220,7 +220,7 @@ class JobsModel(QAbstractTableModel):
     @property
     def is_anything_running(self) -> bool:
         """Whether any job's snapshot changes as time passes."""
-        return bool(self._resuming)
+        return bool(self._timed)
 
     def job_at(self, row: int) -> JobId | None:
         """The job of a row; None beyond the end."""
@@ -394,11 +394,11 @@ class JobsModel(QAbstractTableModel):
             self._parents[job] = snapshot.parent
             self._listed = None
         if snapshot is None or snapshot.state.is_over:
-            self._resuming.discard(job)
+            self._timed.discard(job)
             self._young.discard(job)
         if snapshot is None or not _is_timed(snapshot):
             return
-        self._resuming.add(job)
+        self._timed.add(job)
         if snapshot.elapsed_s >= SETTLED_AFTER_S or snapshot.state is not JobState.RUNNING:
             self._young.discard(job)
 
@@ -414,7 +414,7 @@ class JobsModel(QAbstractTableModel):
             self._snapshots.pop(job, None)
             self._parents.pop(job, None)
         self._listed = None
-        for jobs_of_a_kind in (self._outdated, self._resuming, self._young):
+        for jobs_of_a_kind in (self._outdated, self._timed, self._young):
             jobs_of_a_kind.difference_update(gone)
         self._rows = {job: row for row, job in enumerate(self._order)}
 

@@ -98,9 +98,9 @@ class ServerExportDialog(QDialog):
     """Chooses servers and format with a preview; requests the text by a signal."""
 
     text_requested = Signal(object)
-    """An `ExportRequest` without a path, to be previewed."""
+    """A `ServerExportRequest` without a path, to be previewed."""
     export_requested = Signal(object)
-    """An `ExportRequest` with the path of the file to write."""
+    """A `ServerExportRequest` with the path of the file to write."""
 
     def __init__(
         self,
