@@ -48,6 +48,7 @@ PROFILES: Final[dict[str, dict[str, Any]]] = {
     "slow-shutdown": {"shutdown_delay_s": 3.0},
     "changing-tools": {"changes_tools": True},
     "no-tasks": {"offers_tasks": False},
+    "events": {"offers_events": True},
     "unacknowledged": {"acknowledges": False},
 }
 """The options that each profile presets; those on the command line take precedence."""
@@ -71,6 +72,7 @@ class Options:
     exit_code: int = 3
     changes_tools: bool = False
     offers_tasks: bool = True
+    offers_events: bool = False
     acknowledges: bool = True
     state_dir: Path | None = None
     http: int | None = None

@@ -24,6 +24,7 @@ from mcp_progress_monitor.demo.wire import (
     RpcError,
     Wire,
 )
+from tests.servers import events
 from tests.servers.faulty_tasks import (
     FaultyTask,
     FaultyTraits,
@@ -52,6 +53,7 @@ class FaultyServer(Server):
         acknowledges: bool = True,
         store: TaskStore | None = None,
         has_many_clients: bool = False,
+        offers_events: bool = False,
     ) -> None:
         """Serve `tools`; requests for `ignored_methods` get no reply.
 
@@ -66,6 +68,8 @@ class FaultyServer(Server):
         self._store = store or TaskStore()
         self._has_many_clients = has_many_clients
         super().__init__(wire, negotiation, tools, state_dir=state_dir)
+        if offers_events:
+            self._methods |= events.methods()
 
     def join(self, timeout_s: float) -> None:
         """Wait until no request is being served, at most `timeout_s` per request."""
@@ -238,17 +242,30 @@ class LyingNegotiation(Negotiation):
         answered_version: str | None = None,
         *,
         offers_tasks: bool = True,
+        offers_events: bool = False,
     ) -> None:
         """Serve `versions`; without `answered_version`, answer correctly."""
         super().__init__(versions, offers_tasks=offers_tasks)
         self._answered_version = answered_version
+        self._offers_events = offers_events
 
     def initialize(self, params: JsonObject) -> JsonObject:
         """Answer `initialize`."""
-        result = super().initialize(params)
+        result = self._extended(super().initialize(params))
         if self._answered_version is not None:
             result["protocolVersion"] = self._answered_version
         return result
+
+    def discover(self) -> JsonObject:
+        """Answer `server/discover`."""
+        return self._extended(super().discover())
+
+    def _extended(self, result: JsonObject) -> JsonObject:
+        if not self._offers_events:
+            return result
+        declared = result["capabilities"]
+        extensions = {**declared.get("extensions", {}), **events.EXTENSIONS}
+        return {**result, "capabilities": {**declared, "extensions": extensions}}
 
 
 _IS_SURE: Final[JsonObject] = {"type": "boolean", "description": "Confirm"}
@@ -323,7 +340,10 @@ def make_server(
     return FaultyServer(
         wire,
         LyingNegotiation(
-            options.versions, options.answered_version, offers_tasks=options.offers_tasks
+            options.versions,
+            options.answered_version,
+            offers_tasks=options.offers_tasks,
+            offers_events=options.offers_events,
         ),
         TOOLS,
         page_size=options.page_size,
@@ -333,6 +353,7 @@ def make_server(
         acknowledges=options.acknowledges,
         store=store or store_in(options.state_dir),
         has_many_clients=has_many_clients,
+        offers_events=options.offers_events,
     )
 
 

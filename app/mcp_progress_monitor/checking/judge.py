@@ -29,6 +29,7 @@ from mcp_progress_monitor.protocol.facts import (
     ConnectionOpened,
     NotificationReceived,
     OutputChecked,
+    PartReceived,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -204,7 +205,7 @@ class SessionJudge:
         if handler is not None:
             self._state(connection, handler(connection, fact))
         found = marked.get(fact.number)
-        if found is not None and type(fact) is not TaskStated:
+        if found is not None and type(fact) not in _STATED_BESIDE:
             self._take_found(fact, found)
 
     def _take_logs(
@@ -508,6 +509,8 @@ class SessionChecker:
         return bool(self._waiting)
 
 
+_STATED_BESIDE: Final = frozenset({TaskStated, PartReceived})
+"""Further facts of a message, whose findings its other fact has as well."""
 _ERROR: Final = Level.ERROR  # looking up an enum member takes ten times as long as a global
 
 

@@ -67,6 +67,7 @@ Examples:
   mcp-progress-monitor request --demo tools/list | jq '.tools[].name'
   mcp-progress-monitor request completion/complete --params @complete.json -- python server.py
   mcp-progress-monitor request --demo tools/call --params '{"name": "burst"}' --json
+  mcp-progress-monitor request events/stream --params '{"name": "build.finished"}' --server ci
 
 \b
 --params is not validated, and its "_meta" is sent unchanged. With --no-token, a method that

@@ -103,7 +103,12 @@ def _without(rows: Rows, hits: Rows) -> Rows:
     return [row for row in rows if row not in excluded]
 
 
-_CALLS: Final = (FrameKind.REQUEST, FrameKind.PROGRESS, FrameKind.NOTIFICATION)
+_CALLS: Final = (
+    FrameKind.REQUEST,
+    FrameKind.PROGRESS,
+    FrameKind.NOTIFICATION,
+    FrameKind.OCCURRENCE,
+)
 _TABLES: Final = {
     "method": METHODS,
     "token": TOKENS,

@@ -19,6 +19,7 @@ from mcp_progress_monitor.protocol.facts import (
     JsonObject,
     NotificationReceived,
     OutputChecked,
+    PartReceived,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -52,9 +53,12 @@ from mcp_progress_monitor.protocol.messages import (
     LISTEN,
     META,
     NEXT_RESUME_TOKEN,
+    PARTIAL_TOKEN,
+    PARTS,
     PROGRESS,
     PROGRESS_TOKEN,
     RESUME_TOKEN,
+    SUBSCRIPTION_KEY,
 )
 from mcp_progress_monitor.protocol.progress import (
     FurtherMembers,
@@ -168,6 +172,7 @@ class Exchanges:
             token_key,
             task_named_by(method, params),
             eras.offered_revision(method, params),
+            _part_token(params),
         )
         ledger.begin(message.id, request)
         return RequestMade(
@@ -222,6 +227,8 @@ class Exchanges:
             *_origin(frame, sender), message.method or "", params, message.findings
         )
         ledger = self.of[_other(sender)]
+        if received.method in PARTS:
+            return [PartReceived(*received[:7], _owner_of_part(ledger, params)), received]
         return [received, *tasks_of_notification(received, ledger, len(frame.raw))]
 
     def _progress(
@@ -316,6 +323,26 @@ def _other(side: Side) -> Side:
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _part_token(params: JsonObject) -> Any:
+    token = eras.as_object(params.get(META)).get(PARTIAL_TOKEN)
+    return None if token is None else key_of(token)
+
+
+def _owner_of_part(ledger: Ledger, params: JsonObject) -> int | None:
+    """The open request that a notification with a part of its outcome belongs to.
+
+    Some servers name a request by its id as a string, and some partial results carry the token of
+    its progress.
+    """
+    identity = eras.as_object(params.get(META)).get(SUBSCRIPTION_KEY)
+    if identity is not None and _is_id(identity):
+        named = (identity, *(each.value for each in _alike(identity)))
+        return next(filter(None, map(ledger.open_number, named)), None)
+    if PARTIAL_TOKEN in params:
+        return ledger.owner_of_part(params[PARTIAL_TOKEN])
+    return ledger.find_token(params.get(PROGRESS_TOKEN)).number
 
 
 def _meta_of(payload: JsonObject, findings: list[Finding]) -> JsonObject:

@@ -329,6 +329,22 @@ class NotificationReceived(NamedTuple):
     findings: tuple[Finding, ...]
 
 
+class PartReceived(NamedTuple):
+    """A part of the outcome of `request`, before its reply: an event, or a partial result.
+
+    Stated before the notification's own fact. `request` is None if no open one is named.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    sender: Side
+    method: str
+    params: JsonObject
+    request: int | None
+
+
 class UnreadableReceived(NamedTuple):
     """A line that is not a JSON-RPC message: `kind` is the envelope's kind, `findings` say why."""
 
@@ -482,6 +498,7 @@ Fact: TypeAlias = (
     | RequestCancelled
     | ProgressReceived
     | NotificationReceived
+    | PartReceived
     | UnreadableReceived
     | TaskStated
     | CancelRequested

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, 
 
 from mcp_progress_monitor.protocol.facts import (
     NotificationReceived,
+    PartReceived,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -23,6 +24,7 @@ from mcp_progress_monitor.protocol.facts import (
     StderrReceived,
     UnreadableReceived,
 )
+from mcp_progress_monitor.protocol.messages import EVENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,6 +87,7 @@ class FrameKind(enum.IntEnum):
     EVENT = 6
     UNREADABLE = 7
     BATCH = 8  # a whole batch; its elements are frames of their own
+    OCCURRENCE = 9  # one event of a server's stream
 
     @property
     def word(self) -> str:
@@ -106,6 +109,7 @@ _BY_FACT: dict[type, FrameKind] = {
 _STDERR, _EVENT = Channel.STDERR, Channel.EVENT
 _REPLY, _ERROR, _BATCH = FrameKind.REPLY, FrameKind.ERROR, FrameKind.BATCH
 _NOTIFICATION = FrameKind.NOTIFICATION
+_OCCURRENCE = FrameKind.OCCURRENCE
 
 
 def kind_of(channel: Channel, fact: Fact | None) -> FrameKind:
@@ -118,6 +122,8 @@ def kind_of(channel: Channel, fact: Fact | None) -> FrameKind:
         return _BATCH
     if type(fact) is RequestAnswered:
         return _REPLY if fact.error is None else _ERROR
+    if type(fact) is PartReceived:
+        return _OCCURRENCE if fact.method == EVENT else _NOTIFICATION
     return _BY_FACT.get(type(fact), _NOTIFICATION)
 
 

@@ -37,7 +37,7 @@ class OpenRequest(NamedTuple):
 
     `token` is the key of its progress token, None if none. `number` is its identity. `task` is the
     task id that a `tasks/…` request names; `revision` the protocol revision an opening request
-    offers.
+    offers, `part` the key of the token for its partial results.
     """
 
     number: int
@@ -45,6 +45,7 @@ class OpenRequest(NamedTuple):
     token: Key | None = None
     task: str | None = None
     revision: str | None = None
+    part: Key | None = None
 
 
 class ReferredRequest(NamedTuple):
@@ -124,6 +125,11 @@ class Ledger:
     def open_method(self, identity: Any) -> str | None:
         request = self._open.get(key_of(identity))
         return request.method if request else None
+
+    def owner_of_part(self, token: Any) -> int | None:
+        """The number of the open request whose partial results have this token."""
+        key = key_of(token)
+        return next((each.number for each in self._open.values() if each.part == key), None)
 
     def begin(self, identity: Any, request: OpenRequest) -> None:
         key = key_of(identity)

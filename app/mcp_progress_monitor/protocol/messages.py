@@ -31,6 +31,15 @@ TASK_RESULT: Final = "tasks/result"
 CANCEL_TASK: Final = "tasks/cancel"
 UPDATE_TASK: Final = "tasks/update"
 LIST_TASKS: Final = "tasks/list"
+LIST_EVENTS: Final = "events/list"
+POLL_EVENTS: Final = "events/poll"
+STREAM_EVENTS: Final = "events/stream"
+SUBSCRIBE_EVENTS: Final = "events/subscribe"
+UNSUBSCRIBE_EVENTS: Final = "events/unsubscribe"
+LIST_SKILLS: Final = "skills/list"
+GET_SKILL: Final = "skills/get"
+STREAMS: Final = frozenset({LISTEN, STREAM_EVENTS})
+"""Requests that stay open until one side ends them: silence means nothing."""
 OF_TASKS: Final = "tasks/"  # the prefix of the methods about tasks
 
 # Requests of the server, or what a reply of 2026-07-28 requires
@@ -53,6 +62,19 @@ ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 TASK_CHANGED: Final = "notifications/tasks"
 """A task's state, in the tasks extension of 2026-07-28."""
 
+EVENT: Final = "notifications/events/event"  # something happened: one event of a stream
+STREAM_ACTIVE: Final = "notifications/events/active"
+STREAM_ERROR: Final = "notifications/events/error"
+STREAM_HEARTBEAT: Final = "notifications/events/heartbeat"
+STREAM_TERMINATED: Final = "notifications/events/terminated"
+OF_STREAMS: Final = frozenset(
+    {EVENT, STREAM_ACTIVE, STREAM_ERROR, STREAM_HEARTBEAT, STREAM_TERMINATED}
+)
+"""Notifications that belong to an `events/stream`, which they name by `SUBSCRIPTION_KEY`."""
+PARTIAL_RESULT: Final = "notifications/tools/partial_result"  # an open draft: SEP-2998
+PARTS: Final = OF_STREAMS | {PARTIAL_RESULT}
+"""Notifications with a part of the outcome of a request that is still open."""
+
 STATUS_METHODS: Final = frozenset({TASK_STATUS, TASK_CHANGED})
 """Notifications of a task's state, of either era."""
 
@@ -67,6 +89,7 @@ META: Final = "_meta"
 PROGRESS_TOKEN: Final = "progressToken"  # noqa: S105 - a member's name
 RESUME_TOKEN: Final = "resumeToken"  # noqa: S105 - idem
 NEXT_RESUME_TOKEN: Final = "nextResumeToken"  # noqa: S105 - idem
+PARTIAL_TOKEN: Final = "partialResultToken"  # noqa: S105 - idem
 TASK_ID: Final = "taskId"
 TASK_IDS: Final = "taskIds"
 
@@ -83,6 +106,9 @@ SUBSCRIPTION_KEY: Final = f"{RESERVED}subscriptionId"
 """The key under which a notification names the subscription that it was sent on."""
 TASKS_EXTENSION: Final = f"{RESERVED}tasks"
 """The extension's name, as both sides declare it in 2026-07-28."""
+
+EVENTS_EXTENSION: Final = f"{RESERVED}events"
+SKILLS_EXTENSION: Final = f"{RESERVED}skills"
 
 TOKEN_PATHS: Final = (("params", PROGRESS_TOKEN), ("params", META, PROGRESS_TOKEN))
 """The paths of a progress token: in a notification, and in a request."""

@@ -31,6 +31,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
 )
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
+    PARTS,
     PROGRESS,
     PROGRESS_TOKEN,
     STATUS_METHODS,
@@ -439,7 +440,7 @@ def _are_of(requests: Sequence[int], here: int | None) -> bool:
 
 
 _NUMBERS: Final = frozenset({int, float})
-_NOT_PLAIN: Final = STATUS_METHODS | {CANCELLED}
+_NOT_PLAIN: Final = STATUS_METHODS | PARTS | {CANCELLED}
 _NOTE_WEIGHT: Final = 3  # how much longer than a tick another plain notification takes
 _WEIGHT: Final = 20  # any other message
 _REQUEST_WEIGHT: Final = 40  # a request becomes a job, and a question

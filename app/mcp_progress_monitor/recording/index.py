@@ -17,6 +17,7 @@ from mcp_progress_monitor.protocol.facts import (
     CancelRequested,
     NotificationReceived,
     OutputChecked,
+    PartReceived,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -589,6 +590,9 @@ class Columns:
             return known or self.methods.number(fact.method, fact.method), NONE, 0
         if fact is None:
             return NONE, NONE, 0
+        if isinstance(fact, PartReceived):
+            token = self._token_of.get(fact.request or 0, NONE)
+            return self.methods.number(fact.method, fact.method), token, fact.request or 0
         if isinstance(fact, ProgressReceived):
             return self._progress, self._token(fact.token), fact.request or 0
         if isinstance(fact, RequestMade):

@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self, TypeAlias, get_args
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.protocol.messages import CALL_TOOL
+from mcp_progress_monitor.protocol.messages import CALL_TOOL, STREAMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,9 +113,11 @@ def usual_limits(
 ) -> Limits:
     """The limits of a call that sets none: its server's, else the defaults.
 
-    `idle_s` and `total_s` are the timeouts of the server's definition.
+    `idle_s` and `total_s` are the timeouts of the server's definition. A stream has no idle one.
     """
-    if idle_s is None:
+    if method in STREAMS:
+        idle_s = 0.0
+    elif idle_s is None:
         idle_s = defaults.tool_idle_s if method == CALL_TOOL else defaults.other_idle_s
     return Limits(idle_s, defaults.total_s if total_s is None else total_s).checked()
 

@@ -16,10 +16,11 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
 )
 from mcp_progress_monitor.protocol.frames import FactRun, PlainTick, at_of, server_name
+from mcp_progress_monitor.protocol.messages import STREAMS
 from mcp_progress_monitor.tracker import requests, violations
 from mcp_progress_monitor.tracker.estimate import SAMPLE_S, Rates, as_float, is_above
 from mcp_progress_monitor.tracker.history import Chart, PhaseLog
-from mcp_progress_monitor.tracker.job_parts import JobQuestions, JobStream, JobTask
+from mcp_progress_monitor.tracker.job_parts import JobParts, JobQuestions, JobStream, JobTask
 from mcp_progress_monitor.tracker.snapshot import ChartPoint, Failure, JobId, JobState
 from mcp_progress_monitor.tracker.stalls import TickGaps
 from mcp_progress_monitor.tracker.violations import ViolationCounts
@@ -27,7 +28,7 @@ from mcp_progress_monitor.tracker.violations import ViolationCounts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.protocol.facts import StreamBroken, StreamResumed
+    from mcp_progress_monitor.protocol.facts import PartReceived, StreamBroken, StreamResumed
     from mcp_progress_monitor.tracker.chain import Chain
     from mcp_progress_monitor.tracker.endings import JobEnding
 
@@ -77,7 +78,8 @@ class Job:
     `chain` what only resumable jobs have, `is_automatic` that it is resumed automatically.
     `worked_s` is the time spent on earlier attempts. With `is_fresh`, numbers of an earlier attempt
     prove nothing against the next tick. `task` is its task on the server, `questions` what is asked
-    for it, `parent` the job on whose behalf it was requested: all None with most jobs. `heard_at`
+    for it, `parent` the job on whose behalf it was requested, `parts` what arrived
+    of its outcome before the reply: all None with most jobs. `heard_at`
     is the newest message except ticks.
     """
 
@@ -109,6 +111,7 @@ class Job:
         "odd_count",
         "parent",
         "parent_is_unclear",
+        "parts",
         "progress",
         "questions",
         "request",
@@ -131,6 +134,7 @@ class Job:
         self.task: JobTask | None = None
         self.questions: JobQuestions | None = None
         self.stream: JobStream | None = None
+        self.parts: JobParts | None = None
         self.parent: JobId | None = None
         self.parent_is_unclear = False
         self.attempt_at = self.heard_at = request.at
@@ -283,6 +287,13 @@ class Job:
         if is_current:
             self.heard_at = max(self.heard_at, fact.at)
 
+    def take_part(self, fact: PartReceived) -> bool:
+        """Keep a part of the outcome; whether a stalled job runs again."""
+        self.parts = self.parts or JobParts()
+        self.parts.take(fact)
+        self.heard_at = max(self.heard_at, fact.at)
+        return self._wake()
+
     def take_stale(self, fact: ProgressReceived) -> None:
         """Count a tick of an earlier attempt: it says nothing about the one in flight."""
         self.tick_count += 1
@@ -391,6 +402,8 @@ class Job:
     def stall_if_silent(self, now: float) -> bool:
         """Become stalled if that is due; whether it did."""
         if self.state is not JobState.RUNNING or self.history is None or self.last is None:
+            return False
+        if self.request.method in STREAMS:
             return False
         if self.request.sender is Side.SERVER:  # we are the silent side: the user is thinking
             return False

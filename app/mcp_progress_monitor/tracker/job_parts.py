@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import StreamBroken, TaskStatus, is_terminal
+from mcp_progress_monitor.protocol.messages import EVENT, PARTIAL_RESULT, STREAM_HEARTBEAT
 from mcp_progress_monitor.tracker.estimate import as_float
 from mcp_progress_monitor.tracker.snapshot import (
     ServerRequestSnapshot,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import (
         JsonObject,
+        PartReceived,
         RequestAnswered,
         StreamResumed,
         TaskStated,
@@ -33,10 +35,27 @@ if TYPE_CHECKING:
 
 STREAM_STEPS_KEPT: Final = 200
 """Newest stream events that one job shows; older ones are only counted."""
+PARTS_KEPT: Final = 100  # newest parts of its outcome that one job keeps
 LEFT_AFTER_S: Final = 30.0
 _POLLS_MISSED: Final = 5
 """After so long, and so many missed polls, another client has left its task."""
 _REASON: Final = 400
+
+
+class JobParts:
+    """What a job received of its outcome before the reply: events, partial results."""
+
+    __slots__ = ("count", "newest")
+
+    def __init__(self) -> None:
+        self.newest: collections.deque[PartReceived] = collections.deque(maxlen=PARTS_KEPT)
+        self.count = 0
+
+    def take(self, fact: PartReceived) -> None:
+        """Keep a part; of those that only say how the stream is doing, the count is not asked."""
+        self.count += fact.method in {EVENT, PARTIAL_RESULT}
+        if fact.method != STREAM_HEARTBEAT:
+            self.newest.append(fact)
 
 
 class JobStream:

@@ -15,17 +15,26 @@ from mcp_progress_monitor.protocol.messages import (
     GET_TASK,
     META,
     READ_RESOURCE,
+    STREAM_EVENTS,
     TASK_ID,
 )
 
-METHODS: Final = frozenset({CALL_TOOL, READ_RESOURCE, GET_PROMPT, COMPLETE, CREATE_MESSAGE, ELICIT})
+METHODS: Final = frozenset(
+    {CALL_TOOL, READ_RESOURCE, GET_PROMPT, COMPLETE, CREATE_MESSAGE, ELICIT, STREAM_EVENTS}
+)
 """The methods that are jobs even without a progress token; with one, every request is."""
 
 QUESTIONS: Final = frozenset({CREATE_MESSAGE, ELICIT})
 """Requests of a server that ask the user something."""
 
 NAME_LIMIT: Final = 200
-_SUBJECTS: Final = {CALL_TOOL: "name", GET_PROMPT: "name", READ_RESOURCE: "uri", GET_TASK: TASK_ID}
+_SUBJECTS: Final = {
+    CALL_TOOL: "name",
+    GET_PROMPT: "name",
+    READ_RESOURCE: "uri",
+    GET_TASK: TASK_ID,
+    STREAM_EVENTS: "name",
+}
 _LEFT_OUT: Final = frozenset({META, "arguments"})
 
 

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_progress_monitor.findings.finding import Finding
-    from mcp_progress_monitor.protocol.facts import JsonObject, ProgressReceived, RequestAnswered
+    from mcp_progress_monitor.protocol.facts import (
+        JsonObject,
+        PartReceived,
+        ProgressReceived,
+        RequestAnswered,
+    )
 
 JobId: TypeAlias = int  # counts up from 1 for each tracker, in order of the jobs' start
 
@@ -205,6 +210,7 @@ class JobSnapshot(NamedTuple):
     connection of ours. `begun_by` is the client that made the first attempt of a job that is
     resumed here. `clocks` are not derived from the wire: None unless we wait for the end of the
     call, and so None in a recording. `stream` is None unless an HTTP stream of the job has broken.
+    `part_count` events of a stream, or partial results, were received.
     """
 
     id: JobId
@@ -256,6 +262,7 @@ class JobSnapshot(NamedTuple):
     begun_by: str | None = None
     eta_span_s: tuple[float, float] | None = None
     sparks: tuple[float, ...] = ()
+    part_count: int = 0
 
     @property
     def is_reissuable(self) -> bool:
@@ -311,7 +318,7 @@ class JobDetail(NamedTuple):
     changes of its task, oldest first; `children` the jobs that the other side requested on its
     behalf; `round_trips` how often a reply required input first, and `server_requests` the newest
     questions of such replies, oldest first. `stream_steps` are the newest events of its HTTP
-    streams, oldest first.
+    streams, `parts` the newest parts of its outcome before the reply, oldest first.
     """
 
     snapshot: JobSnapshot
@@ -329,6 +336,7 @@ class JobDetail(NamedTuple):
     round_trips: int = 0
     server_requests: Sequence[ServerRequestSnapshot] = ()
     stream_steps: Sequence[StreamStep] = ()
+    parts: Sequence[PartReceived] = ()
 
 
 class ChainStep(NamedTuple):

@@ -62,6 +62,7 @@ def snapshot_of(
         rate=rate,
         eta_s=left.best_s,
         eta_span_s=left.span_s,
+        part_count=0 if job.parts is None else job.parts.count,
         sparks=history.rates.recent() if rate is not None and history and history.rates else (),
         started_at=job.first.at,
         started_when=job.first.when,
@@ -184,6 +185,7 @@ def detail_of(
         round_trips=0 if job.questions is None else job.questions.round_trips,
         server_requests=() if job.questions is None else tuple(job.questions.history),
         stream_steps=() if job.stream is None else tuple(job.stream.steps),
+        parts=() if job.parts is None else tuple(job.parts.newest),
     )
 
 

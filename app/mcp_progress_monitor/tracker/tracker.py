@@ -15,6 +15,7 @@ from mcp_progress_monitor.protocol.facts import (
     Fact,
     NotificationReceived,
     OutputChecked,
+    PartReceived,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -118,6 +119,7 @@ class Tracker:
             TaskStated: self._on_task_stated,
             StreamBroken: self._on_stream,
             StreamResumed: self._on_stream,
+            PartReceived: self._on_part,
         }
 
     def apply(self, facts: Sequence[Fact], now: float) -> ChangeSet:
@@ -425,6 +427,14 @@ class Tracker:
         if job is not None:
             job.take_stream(fact)
             changes.progressed.add(job.id)
+
+    def _on_part(self, fact: PartReceived, changes: PendingChanges) -> None:
+        job = self._rows.of_request(fact.request)
+        if job is None:
+            return
+        if job.take_part(fact):
+            changes.move(job)
+        changes.progressed.add(job.id)
 
     def _on_timed_out(self, fact: CallTimedOut, changes: PendingChanges) -> None:
         job = self._waiting(fact.request)

@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.facts import Side, TaskStatus, is_terminal
-from mcp_progress_monitor.protocol.messages import GET_TASK, LIST_TASKS
+from mcp_progress_monitor.protocol.messages import (
+    EVENT,
+    GET_TASK,
+    LIST_TASKS,
+    META,
+    PARTIAL_RESULT,
+    STREAMS,
+)
 from mcp_progress_monitor.tracker.estimate import as_float
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcp_progress_monitor.protocol.facts import PartReceived
     from mcp_progress_monitor.tracker.snapshot import (
         JobDetail,
         JobSnapshot,
@@ -263,10 +271,41 @@ def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
     else:
         # The state of its cancel, or a near timeout, comes first.
         parts = [answered_in(job), cancelling(job) or near_limit(job), attempts(job)]
+        parts.append(received_parts(job))
         is_silent = job.silent_s >= SILENT_AFTER_S or job.tick_count == 0
+        if is_stream(job) and job.tick_count == 0:
+            is_silent = False
         parts += [last_tick(job)] if is_silent else [time_left(job), rounded_rate(job)]
         parts.append(elapsed(job) if is_timed else "")
     return " · ".join(part for part in parts if part)
+
+
+def is_stream(job: JobSnapshot) -> bool:
+    """Whether a job stays open until one side ends it, however long it is silent."""
+    return job.method in STREAMS
+
+
+def received_parts(job: JobSnapshot) -> str:
+    """`"streaming, 12 events"`, `"3 partial results"`; empty if none are expected or known."""
+    if not is_stream(job):
+        return formatting.count(job.part_count, "partial result") if job.part_count else ""
+    return f"streaming, {formatting.count(job.part_count, 'event')}"
+
+
+PART_TITLES: Final = ("Received before the reply", "At")
+
+
+def part_text(part: PartReceived) -> str:
+    """An event or a partial result in one line, such as `eventId="e1" name="build.finished"`."""
+    shown = {key: value for key, value in part.params.items() if key != META}
+    text = formatting.summary(shown)
+    what = "" if part.method in {EVENT, PARTIAL_RESULT} else part.method.rpartition("/")[2]
+    return line(" ".join(filter(None, (what, text))))
+
+
+def part_row(part: PartReceived, started_at: float) -> tuple[str, ...]:
+    """The texts of an event or a partial result, in the order of `PART_TITLES`."""
+    return part_text(part), formatting.duration(max(part.at - started_at, 0.0))
 
 
 def answered_in(job: JobSnapshot) -> str:

@@ -35,6 +35,7 @@ from mcp_progress_monitor.protocol.facts import (
     ConnectionNegotiated,
     NotificationReceived,
     OutputChecked,
+    PartReceived,
     ProgressReceived,
     RequestAnswered,
     RequestMade,
@@ -338,6 +339,7 @@ class JsonEvents(Front):
             RequestMade: self._request,
             RequestAnswered: self._answer,
             NotificationReceived: self._notification,
+            PartReceived: self._part,
             StderrReceived: self._stderr,
             ConnectionClosed: self._closed,
             TaskStated: self._task,
@@ -613,6 +615,12 @@ class JsonEvents(Front):
         params = exact_member(chunk.raw(fact.number), "params").encode()
         fields = {name: exact_member(params, name) for name in ("level", "logger", "data")}
         return event_line("log", self._t(fact.at), **fields)
+
+    def _part(self, fact: PartReceived, chunk: _Chunk) -> str:
+        job = None if fact.request is None else self._engine.jobs.job_of(fact.request)
+        params = exact_member(chunk.raw(fact.number), "params")
+        fields = {"job": as_json(job), "method": as_json(fact.method), "params": params}
+        return event_line("part", self._t(fact.at), **fields)
 
     def _stderr(self, fact: StderrReceived, _chunk: _Chunk) -> str:
         return event_line("stderr", self._t(fact.at), line=as_json(fact.line))

@@ -17,12 +17,13 @@ from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.formatting import elide, one_line, visible
 from mcp_progress_monitor.protocol.facts import (
     NotificationReceived,
+    PartReceived,
     RequestAnswered,
     Side,
     StderrReceived,
     UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
+from mcp_progress_monitor.protocol.messages import LOG_MESSAGE, STREAM_HEARTBEAT
 from mcp_progress_monitor.protocol.secrets import shown_data
 from mcp_progress_monitor.sessions.connection.clocks import SIGN_IN_S
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
@@ -267,6 +268,8 @@ class TextFront(Front):
     def _take(self, fact: Fact, frames: Sequence[Frame]) -> None:
         if isinstance(fact, NotificationReceived):
             self._notification(fact)
+        elif isinstance(fact, PartReceived) and fact.method != STREAM_HEARTBEAT:
+            self._turns.say(job_texts.part_text(fact))
         elif isinstance(fact, StderrReceived) and self._least <= _STDERR_WEIGHT:
             self._turns.say(f"stderr: {one_line(fact.line, 2000)}")
         elif isinstance(fact, UnreadableReceived) and fact.sender is Side.SERVER:

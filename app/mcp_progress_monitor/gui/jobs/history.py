@@ -113,7 +113,12 @@ class HistorySection(QWidget):
         self.stream_table = PlainTable(self.stream, "Stream", self)
         self.stream_table.setToolTip("Show the message in Traffic (Enter)")
         self.stream_table.activated.connect(self._on_mark_activated)
-        for table in (self._phase_table, self.marks_table, self.stream_table):
+        self.parts = PlainTableModel(jobs.PART_TITLES, self)
+        self.parts_table = PlainTable(self.parts, "Events and partial results", self)
+        self.parts_table.setToolTip("Show the message in Traffic (Enter)")
+        self.parts_table.activated.connect(self._on_mark_activated)
+        tables = (self._phase_table, self.marks_table, self.stream_table, self.parts_table)
+        for table in tables:
             _stretch_first(table)
             # Three of them have to fit into a small window.
             table.setMinimumHeight(2 * table.verticalHeader().defaultSectionSize())
@@ -124,6 +129,10 @@ class HistorySection(QWidget):
         self._stream = _titled(SideHeading("Stream", appearance), self.stream_table)
         side.addWidget(self._stream)
         self._stream.hide()
+        heading = SideHeading("Events and partial results", appearance)
+        self._parts = _titled(heading, self.parts_table)
+        side.addWidget(self._parts)
+        self._parts.hide()
         halves = QSplitter(self)
         halves.setChildrenCollapsible(False)
         halves.addWidget(self.chart)
@@ -143,6 +152,9 @@ class HistorySection(QWidget):
         rows = [jobs.stream_row(step, job.started_at) for step in steps]
         self.stream.show_rows(rows, [step.number for step in steps])
         self._stream.setVisible(bool(rows))
+        parts = [jobs.part_row(part, job.started_at) for part in detail.parts]
+        self.parts.show_rows(parts, [part.number for part in detail.parts])
+        self._parts.setVisible(bool(parts))
 
     @Slot(QModelIndex)
     def _on_mark_activated(self, index: QModelIndex) -> None:

@@ -41,6 +41,7 @@ TONES: Final = {
     FrameKind.ERROR: Tone.BAD,
     FrameKind.PROGRESS: Tone.TEXT,
     FrameKind.NOTIFICATION: Tone.TEXT,
+    FrameKind.OCCURRENCE: Tone.TEXT,
     FrameKind.STDERR: Tone.WARNING,
     FrameKind.EVENT: Tone.MUTED,
     FrameKind.UNREADABLE: Tone.BAD,

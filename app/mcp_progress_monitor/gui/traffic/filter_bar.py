@@ -138,6 +138,7 @@ class KindsButton(QToolButton):
                 FrameKind.REPLY: "Replies",
                 FrameKind.ERROR: "Error replies",
                 FrameKind.PROGRESS: "Progress",
+                FrameKind.OCCURRENCE: "Events of servers",
                 FrameKind.NOTIFICATION: "Other notifications",
                 FrameKind.UNREADABLE: "Unreadable",
                 FrameKind.BATCH: "Batches",

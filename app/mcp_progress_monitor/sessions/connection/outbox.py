@@ -27,9 +27,9 @@ from mcp_progress_monitor.protocol.messages import (
     LIST_RESOURCES,
     LIST_TEMPLATES,
     LIST_TOOLS,
-    LISTEN,
     PING,
     SET_LOG_LEVEL,
+    STREAMS,
     SUBSCRIBE,
     UNSUBSCRIBE,
 )
@@ -164,7 +164,7 @@ _LATELY_S: Final = 0.02
 _RUBBISH_KEPT: Final = 5
 _RUBBISH_BYTES: Final = 200
 
-_NEEDED_BY_NOBODY: Final = frozenset({LISTEN, DISCOVER, INITIALIZE})
+_NEEDED_BY_NOBODY: Final = STREAMS | {DISCOVER, INITIALIZE}
 """Requests that may stay open as long as the connection.
 
 An older server may not answer the opening's probe, and a late answer is still useful.

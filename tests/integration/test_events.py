@@ -1,0 +1,52 @@
+"""Servers with events and skills, in both eras, on stdio and over HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.commands import run
+from tests.servers.definition import COMMAND
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SERVER = (*COMMAND, "--profile", "events")
+_STREAM = json.dumps({"name": "build.finished", "arguments": {"count": 3, "every_ms": 400}})
+
+
+@pytest.mark.parametrize("era", ["handshake", "per-request"])
+class TestOnStdio:
+    def test_the_events_of_a_stream_are_printed_until_it_ends(
+        self, tmp_path: Path, era: str
+    ) -> None:
+        where = ("--data-dir", str(tmp_path), "--era", era, "--json")
+        ran = run("request", "events/stream", "--params", _STREAM, *where, "--", *_SERVER)
+        assert ran.code == 0
+        parts = [part["params"].get("eventId") for part in ran.only("part")]
+        assert parts == [None, "evt-1", "evt-2", "evt-3"]
+        assert ran.only("finding") == []
+
+    @pytest.mark.parametrize(
+        ("method", "params", "member"),
+        [
+            ("events/list", {}, "events"),
+            ("events/poll", {"name": "build.finished", "cursor": None}, "nextPollMs"),
+            (
+                "events/subscribe",
+                {"name": "build.finished", "delivery": {"url": "https://example.com/hook"}},
+                "refreshBefore",
+            ),
+            ("skills/list", {}, "skills"),
+            ("skills/get", {"uri": "skill://refunds/SKILL.md"}, "skill"),
+        ],
+    )
+    def test_every_other_request_of_the_extensions_can_be_sent(
+        self, tmp_path: Path, era: str, method: str, params: dict[str, object], member: str
+    ) -> None:
+        where = ("--data-dir", str(tmp_path), "--era", era)
+        ran = run("request", method, "--params", json.dumps(params), *where, "--", *_SERVER)
+        assert ran.code == 0
+        assert member in json.loads(ran.out)

@@ -1,0 +1,64 @@
+"""Events of a stream and partial results: which request they belong to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_progress_monitor.protocol.facts import NotificationReceived, PartReceived
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind, kind_of
+from tests.unit.protocol.wire import Wire, as_bytes
+
+
+def _request(identity: object, method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
+
+
+def _told(what: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": f"notifications/{what}", "params": params}
+
+
+def _of(identity: object) -> dict[str, Any]:
+    return {"_meta": {"io.modelcontextprotocol/subscriptionId": identity}}
+
+
+@pytest.mark.parametrize(("named", "is_known"), [(7, True), ("7", True), (8, False), (None, False)])
+def test_an_event_belongs_to_the_stream_that_it_names(named: object, is_known: bool) -> None:
+    wire = Wire()
+    stream = wire.send(_request(7, "events/stream", name="build.finished"))
+    part, received = wire.receive(_told("events/event", eventId="e", data={}, **_of(named)))
+    assert isinstance(part, PartReceived)
+    assert part.request == (stream.number if is_known else None)
+    assert isinstance(received, NotificationReceived)
+    assert received.findings == ()
+    assert kind_of(Channel.RECEIVED, part) is FrameKind.OCCURRENCE
+
+
+def test_a_heartbeat_is_no_event() -> None:
+    wire = Wire()
+    wire.send(_request(7, "events/stream", name="build.finished"))
+    part, _ = wire.receive(_told("events/heartbeat", cursor="c", **_of(7)))
+    assert kind_of(Channel.RECEIVED, part) is FrameKind.NOTIFICATION
+
+
+@pytest.mark.parametrize("member", ["partialResultToken", "progressToken"])
+def test_a_partial_result_belongs_to_the_call_whose_token_it_has(member: str) -> None:
+    wire = Wire()
+    call = wire.send(_request(1, "tools/call", name="report", _meta={member: "p"}))
+    told = _told("tools/partial_result", seq=0, content=[], **{member: "p"})
+    part, received = wire.receive(told)
+    assert isinstance(part, PartReceived)
+    assert part.request == call.number
+    assert isinstance(received, NotificationReceived)
+    assert received.findings == ()
+
+
+def test_events_among_many_other_notifications_belong_to_their_stream() -> None:
+    wire = Wire()
+    stream = wire.send(_request(7, "events/stream", name="b", _meta={"progressToken": "t"}))
+    log = _told("message", level="info", data="x")
+    told = [*[log] * 20, _told("events/event", eventId="e", data={}, **_of(7)), *[log] * 20]
+    run = wire.framer.received([as_bytes(each) for each in told], 1.0, 1.0)
+    parts = [each for each in wire.conversation.read(run) if isinstance(each, PartReceived)]
+    assert [part.request for part in parts] == [stream.number]
