@@ -38,9 +38,9 @@ class Client(Stranger):
         return [*words, *server, *how, *given]
 
 
-def _python(version: str, program: str, *packages: str) -> Client:
+def _python(name: str, program: str, *packages: str) -> Client:
     command = ("{folder}/bin/python", str(PROGRAMS / program), *_CALL)
-    return Client(f"client-python-{version}", packages, command)
+    return Client(f"client-{name}", packages, command)
 
 
 def _typescript(version: str) -> Client:
@@ -53,9 +53,9 @@ def _typescript(version: str) -> Client:
 
 
 CLIENTS: tuple[Client, ...] = (
-    _python("1.13.1", "python_v1_client.py", "mcp==1.13.1", "pydantic<2.12"),
-    _python("1.30.0", "python_v1_client.py", "mcp==1.30.0"),
-    _python("newest", "python_v2_client.py", "mcp"),
+    _python("python-1.13.1", "python_v1_client.py", "mcp==1.13.1", "pydantic<2.12"),
+    _python("python-1.30.0", "python_v1_client.py", "mcp==1.30.0"),
+    _python("python-newest", "python_v2_client.py", "mcp"),
     _typescript("1.17.5"),
     _typescript("1"),
     Client(
@@ -65,6 +65,14 @@ CLIENTS: tuple[Client, ...] = (
         registry="npm",
     ),
 )
+
+LIBRARIES: tuple[Client, ...] = (
+    _python("fastmcp", "fastmcp_client.py", "fastmcp>=3.4,<3.5"),
+    _python("pydantic-ai", "pydantic_ai_client.py", "pydantic-ai-slim[mcp]"),
+    _python("openai-agents", "openai_agents_client.py", "openai-agents"),
+    _python("langchain", "langchain_client.py", "langchain-mcp-adapters"),
+)
+"""What agents are built with; no model is behind them."""
 
 SPY = (sys.executable, str(PROGRAMS / "spy.py"))
 """What goes before a server's command, with a folder, to keep what passes."""

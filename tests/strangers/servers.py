@@ -36,7 +36,8 @@ class Tool:
 
     `long` are arguments with which the tool runs for minutes, so that it can be cancelled.
     `may_fail` allows an answer that is an error: what the tool needs may not be on the machine.
-    `is_late` is a tool whose ticks come together with its reply, because something holds them back.
+    `is_late` is a tool whose ticks come together with its reply, because something holds them back;
+    with `may_be_more` the server adds ticks of its own.
     """
 
     name: str
@@ -45,6 +46,11 @@ class Tool:
     long: Mapping[str, Any] | None = None
     may_fail: bool = False
     is_late: bool = False
+    may_be_more: bool = False
+
+    def has_all(self, ticks: int) -> bool:
+        """Tell whether a call that brought so many ticks brought all of them."""
+        return ticks == self.ticks or (self.may_be_more and ticks > self.ticks)
 
 
 _COUNT = Tool("count", {"to": 3}, ticks=3, long={"to": 1000, "pause_s": 0.2})

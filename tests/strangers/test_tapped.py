@@ -10,6 +10,7 @@ import json
 import os
 import shlex
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -18,9 +19,9 @@ from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
 from tests.integration.commands import DEMO, PROGRAM, linux_only
 from tests.patience import PATIENCE_S
-from tests.strangers.clients import CLIENTS, SPY, Client
+from tests.strangers.clients import CLIENTS, LIBRARIES, SPY, Client
 from tests.strangers.servers import PROGRAMS, STRANGERS, Stranger, Tool
-from tests.strangers.test_matrix import _filled, _installed, _scratch
+from tests.strangers.test_matrix import _filled, _installed, _scratch, check_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = linux_only
 
+_ENDS = 8  # times that a client ends its server, as it does
 _STREAMS = ("in", "out", "err")
 _CHANNELS = {"in": Channel.SENT, "out": Channel.RECEIVED, "err": Channel.STDERR}
 _SERVERS = [
@@ -100,7 +102,7 @@ def _recorded(path: Path, channel: Channel) -> list[bytes]:
 
 @pytest.mark.campaign
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("client", [*CLIENTS, *LIBRARIES], ids=lambda client: client.name)
 @pytest.mark.parametrize("server", _SERVERS, ids=lambda server: server.name)
 def test_clients_of_others_do_not_notice_a_tap(
     client: Client, server: Stranger, tmp_path: Path
@@ -110,6 +112,26 @@ def test_clients_of_others_do_not_notice_a_tap(
     values = {"folder": server.folder, "scratch": _scratch(tmp_path)}
     command = [word.format_map(values) for word in server.command]
     check_tapped(client, command, _filled(server.tool, values), tmp_path)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("client", LIBRARIES, ids=lambda client: client.name)
+def test_a_job_of_an_agents_library_is_recorded_whole_however_it_ends_its_server(
+    client: Client, tmp_path: Path
+) -> None:
+    server = next(stranger for stranger in STRANGERS if stranger.name == "everything")
+    _installed(client)
+    _installed(server)
+    command = [word.format(folder=server.folder) for word in server.command]
+    tool = replace(server.tool, long=None)
+    direct = _run(client.calling(tool, _script(tmp_path, command)))
+    assert direct.code == 0
+    for number in range(_ENDS):
+        data = tmp_path / str(number)
+        tap = [*PROGRAM, "tap", "--name", "tapped", "--data-dir", str(data), "--"]
+        assert _run(client.calling(tool, _script(tmp_path, [*tap, *command]))) == direct
+        check_recorded(data, tool)
 
 
 def test_the_installed_sdk_does_not_notice_a_tap(tmp_path: Path) -> None:
