@@ -330,7 +330,13 @@ STRANGERS: tuple[Stranger, ...] = (
         "gradio",
         ("gradio[mcp]",),
         (),
-        Tool("count", {"to": 3, "pause_s": 0.5}, ticks=5, long={"to": 1000, "pause_s": 0.2}),
+        Tool(
+            "count",
+            {"to": 3, "pause_s": 0.5},  # faster ones become one
+            ticks=3,
+            long={"to": 1000, "pause_s": 0.2},
+            may_be_more=True,
+        ),
         over_http={"http": ("{folder}/bin/python", str(PROGRAMS / "gradio_any.py"), "{port}")},
         path="/gradio_api/mcp/",
         environment={"GRADIO_ANALYTICS_ENABLED": "False"},

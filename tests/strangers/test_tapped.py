@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 pytestmark = linux_only
 
-_ENDS = 8  # times that a client ends its server, as it does
+INSTALLED = Client(
+    "installed", (), (PROGRAM[0], str(PROGRAMS / "python_v2_client.py"), "{tool}", "{arguments}")
+)
+DEMO_TOOL = Tool("known_total", {"steps": 3, "interval_s": 0}, ticks=3)
 _STREAMS = ("in", "out", "err")
 _CHANNELS = {"in": Channel.SENT, "out": Channel.RECEIVED, "err": Channel.STDERR}
 _SERVERS = [
@@ -85,6 +88,19 @@ def check_tapped(client: Client, server: Sequence[str], tool: Tool, folder: Path
         assert b"".join(line + b"\n" for line in recorded[name]) == passed, name
 
 
+def check_whole(
+    client: Client, server: Sequence[str], tool: Tool, folder: Path, *, times: int
+) -> None:
+    """Run a client with its server, then with a tap before it: the same words, whole recordings."""
+    direct = _run(client.calling(tool, _script(folder, server)))
+    assert direct.code == 0
+    for number in range(times):
+        data = folder / str(number)
+        tap = [*PROGRAM, "tap", "--name", "tapped", "--data-dir", str(data), "--"]
+        assert _run(client.calling(tool, _script(folder, [*tap, *server]))) == direct
+        check_recorded(data, tool)
+
+
 def _script(folder: Path, command: Sequence[str]) -> list[str]:
     """The command as one word: some clients would take its options for theirs."""
     path = folder / "server.sh"
@@ -124,20 +140,14 @@ def test_a_job_of_an_agents_library_is_recorded_whole_however_it_ends_its_server
     _installed(client)
     _installed(server)
     command = [word.format(folder=server.folder) for word in server.command]
-    tool = replace(server.tool, long=None)
-    direct = _run(client.calling(tool, _script(tmp_path, command)))
-    assert direct.code == 0
-    for number in range(_ENDS):
-        data = tmp_path / str(number)
-        tap = [*PROGRAM, "tap", "--name", "tapped", "--data-dir", str(data), "--"]
-        assert _run(client.calling(tool, _script(tmp_path, [*tap, *command]))) == direct
-        check_recorded(data, tool)
+    check_whole(client, command, replace(server.tool, long=None), tmp_path, times=8)
+
+
+def test_a_job_of_the_installed_sdk_is_recorded_whole(tmp_path: Path) -> None:
+    check_whole(INSTALLED, DEMO, DEMO_TOOL, tmp_path, times=1)
 
 
 def test_the_installed_sdk_does_not_notice_a_tap(tmp_path: Path) -> None:
-    program = [PROGRAM[0], str(PROGRAMS / "python_v2_client.py"), "{tool}", "{arguments}"]
-    tool = Tool("known_total", {"steps": 3, "interval_s": 0}, ticks=3)
-    client = Client("installed", (), tuple(program))
-    check_tapped(client, DEMO, tool, tmp_path)
+    check_tapped(INSTALLED, DEMO, DEMO_TOOL, tmp_path)
     opened = next((tmp_path / "data").rglob("*.mcprec")).read_bytes().splitlines()[0]
     assert json.loads(opened.partition(b" ")[2])["tap"]["transport"] == "stdio"
