@@ -224,6 +224,11 @@ class Engine:
         self._runs.close()
         await self._connector.aclose()
 
+    async def show_saved(self) -> None:
+        """Show jobs that were saved, by others, since this engine was opened."""
+        await self._restorer.show_new()
+        await self._task_keeper.restore(self.watched.note_restored)
+
     def now(self) -> float:
         return self._clock.monotonic()
 

@@ -462,6 +462,31 @@ class Restorer:
         except UserError as error:
             self._keeper.keep_error(error.details)
             return
+        self._show(saved)
+
+    async def show_new(self) -> None:
+        """Create rows for chains that were saved since; other clients may have ended older ones."""
+        if self._store is None:
+            return
+        known = {
+            chain.id: job
+            for job in self._tracker.jobs()
+            if (chain := self._tracker.chains.of(job)) is not None and chain.id is not None
+        }
+        try:
+            saved = await self._store.chains()
+        except UserError as error:
+            self._keeper.keep_error(error.details)
+            return
+        self._show([chain for chain in saved if chain.id not in known])
+        origins = self._keeper.origins
+        await self.poll(
+            job
+            for job in known.values()
+            if job in origins and split_watched_key(origins[job].server_key) is not None
+        )
+
+    def _show(self, saved: list[SavedChain]) -> None:
         # Jobs of one server stay together, the oldest first.
         saved.sort(key=lambda chain: (chain.origin.server, chain.id))
         now, wall = self._clock.monotonic(), self._clock.wall()

@@ -232,12 +232,14 @@ class RecordedServers:
         return {} if known is None else known.client
 
     def client_name(self, name: str, tap: JsonObject) -> str:
-        """The name of a server's client: its own, else the one given to its tap.
+        """The name of a server's client: the one given to its tap, else its own.
+
+        The user gave the former; clients on an SDK often call themselves "mcp".
 
         Empty if neither is known. `tap` is the tap's entry in the header of its recording.
         """
         info = self.client_of(name)
-        for given in (info.get("title"), info.get("name"), tap.get("client")):
+        for given in (tap.get("client"), info.get("title"), info.get("name")):
             if isinstance(given, str) and given.strip():
                 return formatting.one_line(given.strip(), _LONGEST_CLIENT)
         return ""

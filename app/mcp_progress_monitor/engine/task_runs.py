@@ -199,7 +199,8 @@ class TaskKeeper:
 
         `note_watched` receives the server and the client of those that were not ours.
         """
-        saved = await self._read()
+        known = {entry.saved for entry in self.entries.values()}
+        saved = [task for task in await self._read() if task.id not in known]
         for task in saved:
             watched = split_watched_key(task.origin.server_key)
             if watched is not None:

@@ -351,7 +351,12 @@ class Program(WindowProgram):
         else:
             self.servers.add_for_now(options.definitions)
             self.servers.connect_servers(options.saved)
-        late = (self._offer_reports, self._look_for_files, *self._late_steps())
+        late = (
+            self._offer_reports,
+            self._look_for_files,
+            *self._late_steps(),
+            self._look_at_ended_taps,
+        )
         self._deferred.take(late)
         if options.screenshot is not None:
             self._life.take_picture(options.screenshot, options.after_s)
@@ -371,6 +376,17 @@ class Program(WindowProgram):
         from mcp_progress_monitor.gui.crash_bar import offer_reports  # seldom needed
 
         offer_reports(self.window, self._options.data_dir, self._preferences)
+
+    def _look_at_ended_taps(self) -> None:
+        if not self._options.is_safe:
+            self._tasks.start("look at ended taps", self._show_what_ended)
+
+    async def _show_what_ended(self) -> None:
+        """Show the jobs that clients left while no window was open."""
+        from mcp_progress_monitor.engine.ended_taps import save_what_ended  # not at the start
+
+        if await save_what_ended(self._options.data_dir.absolute()):
+            await self.engine.show_saved()
 
     def _look_for_files(self) -> None:
         if self.window.welcome.isVisible():

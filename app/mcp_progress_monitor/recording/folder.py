@@ -156,6 +156,27 @@ class RecordingsFolder:
                     found.append(path)
         return sorted(found, key=lambda path: path.name)
 
+    def ended(self, known: Collection[str] = ()) -> list[Path]:
+        """The recordings that nobody writes, without those of the names `known`; oldest first."""
+        found: list[Path] = []
+        with contextlib.suppress(OSError):
+            names = {entry.name for entry in os.scandir(self.path)}
+            for run, path in _oldest_parts(self.path, names).items():
+                if path.name in known:
+                    continue
+                if _lock_path(run).name in names:
+                    is_over = not self._is_written_elsewhere(run)
+                else:
+                    is_over = _is_settled(path)
+                if is_over:
+                    found.append(path)
+        return sorted(found, key=lambda path: path.name)
+
+    def parts(self, path: Path) -> list[Path]:
+        """The files of the recording whose first is at `path`."""
+        run = _run_path(path)
+        return [file.path for file in _files_in(self.path) if file.run == run]
+
     def is_written(self, path: Path) -> bool:
         """Whether another program writes the recording at `path`: one try, without waiting.
 

@@ -14,6 +14,7 @@ from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.output.stdout import aligned, as_json, print_out, show_warnings
 from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import is_there
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.protocol.messages import TASK_ID
 from mcp_progress_monitor.store.resumes import ResumeStore
@@ -23,6 +24,7 @@ from mcp_progress_monitor.wording.jobs import progress_of, status_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress
@@ -60,12 +62,18 @@ def list_saved(common: CommonOptions, *, in_json: bool) -> ExitCode:
 def read_saved(common: CommonOptions) -> tuple[SavedJobs, ErrorDetails | None]:
     """The saved jobs, and an error of the store that leaves it readable."""
     with failing(ExitCode.USAGE):
-        store = ResumeStore(data_dir(common.data_dir))
+        folder = data_dir(common.data_dir)
+        store = ResumeStore(folder)
     with failing(ExitCode.UNWRITABLE):
-        return anyio.run(_saved, store), store.error
+        return anyio.run(_saved, store, folder), store.error
 
 
-async def _saved(store: ResumeStore) -> SavedJobs:
+async def _saved(store: ResumeStore, folder: Path) -> SavedJobs:
+    if is_there(folder / "recordings" / "live"):
+        # Late: few folders have recordings of taps.
+        from mcp_progress_monitor.engine.ended_taps import save_what_ended
+
+        await save_what_ended(folder)
     await store.open()
     try:
         saved = SavedJobs(await store.chains(), await store.tasks.tasks())
