@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -124,3 +125,18 @@ async def test_a_growing_recording_is_followed_in_its_own_window(
         await until(lambda: states(program) == [JobState.DONE])
         tap.end()
         await until(lambda: program.replay.mode is Mode.ENDED)
+
+
+async def test_a_job_left_while_no_window_was_open_is_shown_at_the_next_start(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    tap = HandTap(data_dir / "recordings" / "live", client="Cursor")
+    tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), tap.tick(4))
+    tap.write(tap.answer(_meta={"nextResumeToken": "T1"}))
+    tap.end()
+    os.utime(tap.path, (tap.when - 60, tap.when - 60))
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+        await until(lambda: states(program) == [JobState.RESUMABLE])
+        (job,) = (program.engine.jobs.snapshot(each) for each in program.engine.jobs.ids())
+        assert job is not None
+        assert (job.watched_client, job.can_resume_here) == ("Cursor", True)

@@ -103,12 +103,15 @@ class Watching:
         if end is None and tap.is_ended:
             end = TapEnd(_CUT_SHORT)
             server = server._replace(state=ServerState.CLOSED)
-        version, pid = info.get("version"), tap.about.get("pid")
+        client = self._client(tap, name)
+        own_name, version, pid = info.get("name"), info.get("version"), tap.about.get("pid")
+        if isinstance(version, str) and client not in {info.get("title"), own_name}:
+            version = f"({own_name} {version})"  # of an SDK that the client uses, as "mcp"
         script = tap.about.get("script")
         return WatchedSnapshot(
             server=server,
             label=tap.labels.get(name, name),
-            client=self._client(tap, name),
+            client=client,
             client_version=version if isinstance(version, str) else "",
             pid=pid if type(pid) is int else None,
             transport=server.definition.transport,

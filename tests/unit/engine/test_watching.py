@@ -465,3 +465,14 @@ def test_silence_after_a_cancel_is_judged_by_the_time_of_its_own_connection(tmp_
     whole.apply(follower.facts, tap.at)
     assert tracker.snapshot(1, tap.at) == whole.snapshot(1, tap.at)
     tap.end()
+
+
+async def test_a_client_is_called_what_its_tap_was_told_not_what_its_sdk_says(live: Path) -> None:
+    tap = HandTap(live, client="Cursor")
+    tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1))
+    async with Engine(watched=live) as engine:
+        await until(lambda: jobs_of(engine))
+        (seen,) = engine.watched.snapshots()
+        assert jobs_of(engine)[0].watched_client == seen.client == "Cursor"
+        assert seen.client_version == "(claude-code 2.1.0)"
+    tap.end()
