@@ -27,9 +27,23 @@ from mcp_progress_monitor.protocol.lenient_json import (
     TooDeepError,
     read_value,
 )
-from mcp_progress_monitor.protocol.messages import LIST_PROMPTS, LIST_RESOURCES, LIST_TOOLS
-from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool, read_list_result
-from mcp_progress_monitor.sessions.connection.lists import UpdateCounts
+from mcp_progress_monitor.protocol.messages import (
+    LIST_EVENTS,
+    LIST_PROMPTS,
+    LIST_RESOURCES,
+    LIST_SKILLS,
+    LIST_TOOLS,
+)
+from mcp_progress_monitor.protocol.offers import (
+    EventType,
+    ListPage,
+    Prompt,
+    Resource,
+    Skill,
+    Tool,
+    read_list_result,
+)
+from mcp_progress_monitor.sessions.connection.lists import LatestEvents, UpdateCounts
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from mcp_progress_monitor.snapshots.settings import UNCHANGED
@@ -46,6 +60,8 @@ _READERS: Final[dict[str, Callable[[JsonObject], ListPage[Any]]]] = {
     LIST_TOOLS: offers.read_tools,
     LIST_RESOURCES: offers.read_resources,
     LIST_PROMPTS: offers.read_prompts,
+    LIST_EVENTS: offers.read_events,
+    LIST_SKILLS: offers.read_skills,
 }
 _LONGEST: Final = 4 * 1024 * 1024  # bytes of the largest page that is read; it takes about 50 ms
 _ERRORS_SHOWN: Final = 5
@@ -76,6 +92,16 @@ class RecordedOffers:
     def prompts(self) -> tuple[Prompt, ...]:
         """The prompts; empty if unknown."""
         return self._items.get(LIST_PROMPTS, ())
+
+    @property
+    def events(self) -> tuple[EventType, ...]:
+        """The types of events; empty if unknown."""
+        return self._items.get(LIST_EVENTS, ())
+
+    @property
+    def skills(self) -> tuple[Skill, ...]:
+        """The skills; empty if unknown."""
+        return self._items.get(LIST_SKILLS, ())
 
     @property
     def error(self) -> ErrorDetails | None:
@@ -153,6 +179,7 @@ class _Server:
         self.offers = RecordedOffers(name)
         self.bare = ServerSnapshot(name, _definition(name, {}))
         self.updates = UpdateCounts()
+        self.events = LatestEvents()
         self.client: JsonObject = {}  # the client's description of itself
         self.end: TapEnd | None = None
         self.gaps = Gaps()
@@ -163,6 +190,9 @@ class _Server:
             tools=offers.tools,
             resources=offers.resources,
             prompts=offers.prompts,
+            events=offers.events,
+            skills=offers.skills,
+            latest_events=self.events.newest_last,
             stderr_tail=tuple(self.stderr),
             own_settings=UNCHANGED,  # as of a live one, which it equals
             error=bare.error or offers.error,
@@ -265,7 +295,7 @@ class RecordedServers:
                 is_changed |= server.offers.take(fact, frames)
                 is_changed |= isinstance(fact, RequestMade) and _learn_client(server, fact)
             elif isinstance(fact, NotificationReceived):
-                is_changed |= server.updates.note(fact)
+                is_changed |= server.updates.note(fact) or server.events.note(fact)
         # After the facts: who ended a session decides whether it failed.
         is_event = frames[0].channel is Channel.EVENT
         return (is_event and _learn_events(server, frames)) or is_changed
@@ -322,6 +352,7 @@ def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
     server.stderr.clear()
     server.offers = RecordedOffers(fact.connection)
     server.updates = UpdateCounts()
+    server.events = LatestEvents()
     server.client, server.end, server.gaps = {}, None, Gaps()
     server.bare = ServerSnapshot(
         name,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.lenient_json import Elided, TooDeepError, read_value, shown
+from mcp_progress_monitor.protocol.messages import RESERVED
 from mcp_progress_monitor.protocol.outline import Slices, array_elements, finish, object_members
 
 if TYPE_CHECKING:
@@ -62,8 +63,14 @@ def _value(raw: bytes) -> Any:
 
 T = TypeVar("T")
 
-ALL_LISTS = frozenset({"tools", "resources", "prompts"})
-"""The kinds of lists, each with the name of its capability."""
+ALL_LISTS = frozenset({"tools", "resources", "prompts", "events", "skills"})
+"""The kinds of lists, each with the name of its capability or extension."""
+
+
+def declares(capabilities: JsonObject, name: str) -> bool:
+    """Whether a server has declared a list: as a capability, or by its extension."""
+    return name in capabilities or f"{RESERVED}{name}" in as_object(capabilities.get("extensions"))
+
 
 TASK_SUPPORT = ("forbidden", "optional", "required")
 
@@ -121,6 +128,25 @@ class Prompt(NamedTuple):
     raw: JsonObject
 
 
+class EventType(NamedTuple):
+    """A type of events that a server reports; the schema is that of a subscription's arguments."""
+
+    name: str
+    title: str | None
+    description: str | None
+    input_schema: JsonObject
+    raw: JsonObject
+
+
+class Skill(NamedTuple):
+    """A skill, by the URI of its text; name and description are those of its front matter."""
+
+    uri: str
+    name: str | None
+    description: str | None
+    raw: JsonObject
+
+
 class ListPage(NamedTuple, Generic[T]):
     """One page of a list; `next_cursor` requests the next one, None on the last."""
 
@@ -167,6 +193,14 @@ def read_templates(result: JsonObject) -> ListPage[ResourceTemplate]:
 
 def read_prompts(result: JsonObject) -> ListPage[Prompt]:
     return _read_page(result, "prompts", "name", _prompt)
+
+
+def read_events(result: JsonObject) -> ListPage[EventType]:
+    return _read_page(result, "events", "name", _event_type)
+
+
+def read_skills(result: JsonObject) -> ListPage[Skill]:
+    return _read_page(result, "skills", "uri", _skill)
 
 
 def _read_page(
@@ -261,6 +295,17 @@ def _prompt(item: _OfferedItem, name: str) -> Prompt:
         ),
         item.raw,
     )
+
+
+def _event_type(item: _OfferedItem, name: str) -> EventType:
+    schema = as_object(item.members.get("inputSchema"))
+    return EventType(name, item.text("title"), item.text("description"), schema, item.raw)
+
+
+def _skill(item: _OfferedItem, uri: str) -> Skill:
+    # Before the extension was final, both were members of the entry.
+    known = {**item.members, **as_object(item.members.get("frontmatter"))}
+    return Skill(uri, _string(known.get("name")), _string(known.get("description")), item.raw)
 
 
 def _string(value: Any) -> str | None:

@@ -10,8 +10,8 @@ from mcp_progress_monitor.protocol.eras import Era
 from mcp_progress_monitor.protocol.header_parameters import header_parameters_error
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.protocol.offers import Prompt, Resource, Tool
+    from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
+    from mcp_progress_monitor.protocol.offers import EventType, Prompt, Resource, Skill, Tool
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.settings import ServerSettings
 
@@ -98,7 +98,8 @@ class ServerSnapshot(NamedTuple):
     everything, because it does not read our answers. `stderr_tail` holds the last lines of its
     standard error, oldest first. `own_settings` are the user's for it, None if unchanged;
     `subscriptions` are the resources whose updates are wanted, `resource_updates` those received,
-    the newest last. `waiting` is what connecting waits for, None otherwise.
+    the newest last. `events` are the types of events that it can report, `latest_events` those it
+    has reported, the newest last. `waiting` is what connecting waits for, None otherwise.
     """
 
     name: str
@@ -113,6 +114,9 @@ class ServerSnapshot(NamedTuple):
     tools: tuple[Tool, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    events: tuple[EventType, ...] = ()
+    skills: tuple[Skill, ...] = ()
+    latest_events: tuple[NotificationReceived, ...] = ()
     error: ErrorDetails | None = None
     pid: int | None = None
     stderr_tail: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.protocol.facts import PartReceived
+    from mcp_progress_monitor.protocol.facts import NotificationReceived, PartReceived
     from mcp_progress_monitor.tracker.snapshot import (
         JobDetail,
         JobSnapshot,
@@ -295,9 +295,10 @@ def received_parts(job: JobSnapshot) -> str:
 PART_TITLES: Final = ("Received before the reply", "At")
 
 
-def part_text(part: PartReceived) -> str:
+def part_text(part: PartReceived | NotificationReceived) -> str:
     """An event or a partial result in one line, such as `eventId="e1" name="build.finished"`."""
-    shown = {key: value for key, value in part.params.items() if key != META}
+    first = {key: part.params[key] for key in ("name", "data") if key in part.params}
+    shown = {key: value for key, value in (first | part.params).items() if key != META}
     text = formatting.summary(shown)
     what = "" if part.method in {EVENT, PARTIAL_RESULT} else part.method.rpartition("/")[2]
     return line(" ".join(filter(None, (what, text))))

@@ -181,6 +181,8 @@ def _facts(server: ServerSnapshot) -> str:
             (len(server.tools), "tool"),
             (len(server.resources), "resource"),
             (len(server.prompts), "prompt"),
+            (len(server.events), "event type"),
+            (len(server.skills), "skill"),
         )
         counts = [formatting.count(number, word) for number, word in offers if number]
         parts = (formatting.one_line(server.title), *counts, server.revision or "", *parts)

@@ -11,8 +11,16 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 
 from mcp_progress_monitor.gui.calls.offers import OfferKind
 from mcp_progress_monitor.gui.calls.server_page import OfferDelegate, ServerPage
+from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT
-from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
+from mcp_progress_monitor.protocol.offers import (
+    EventType,
+    Prompt,
+    PromptArgument,
+    Resource,
+    Skill,
+    Tool,
+)
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.gui.jobs.job_lists import heard
@@ -87,7 +95,7 @@ def press_button(page: ServerPage, row: int) -> None:
 
 
 def test_the_server_itself_is_shown_as_it_declared_itself(page: ServerPage) -> None:
-    page.kinds.setCurrentIndex(3)
+    page.kinds.setCurrentIndex(page.kinds.count() - 1)
     assert page.about.isVisible()
     assert not page.list.isVisible()
     rows = [page.about.model().index(row, 0) for row in range(page.about.model().rowCount())]
@@ -118,7 +126,8 @@ def test_a_recordings_tools_cannot_be_called(qtbot: QtBot, appearance: Appearanc
 
 
 def test_tools_prompts_and_resources_are_counted_and_listed(page: ServerPage) -> None:
-    tabs = [page.kinds.tabText(place) for place in range(page.kinds.count())]
+    places = filter(page.kinds.isTabVisible, range(page.kinds.count()))
+    tabs = [page.kinds.tabText(place) for place in places]
     assert tabs == ["Tools 2", "Prompts 1", "Resources 1", "About"]
     assert names(page) == ["export", "crawl"]
     page.kinds.setCurrentIndex(1)
@@ -216,3 +225,39 @@ def test_the_page_fits_a_small_window(page: ServerPage) -> None:
     least = page.minimumSizeHint()
     assert least.width() <= 500
     assert least.height() <= 260
+
+
+def _event(name: str, number: int) -> NotificationReceived:
+    params = {"name": name, "eventId": f"evt-{number}", "data": {"text": "<b>x</b>"}}
+    head = (number, "local#1", 1.0, 1e9, Side.SERVER)
+    return NotificationReceived(*head, "notifications/events/event", params, ())
+
+
+def test_types_of_events_are_listed_with_the_latest_events_of_the_chosen_one(
+    page: ServerPage, called: Called
+) -> None:
+    assert not page.kinds.isTabVisible(3)
+    types = (EventType("build.finished", None, "A <b>build</b>", SCHEMA, {"name": "build"}),)
+    page.show_server(SERVER._replace(events=types))
+    assert page.kinds.tabText(3) == "Events 1"
+    page.kinds.setCurrentIndex(3)
+    assert names(page) == ["build.finished"]
+    assert page.details.latest.rowCount() == 0
+    told = (_event("build.finished", 1), _event("other", 2), _event("build.finished", 3))
+    page.show_server(SERVER._replace(events=types, latest_events=told))
+    rows = [page.details.latest.index(row, 1).data() for row in range(2)]
+    assert rows[0].startswith('name="build.finished" data={text: "<b>x</b>"} eventId="evt-3"')
+    assert "evt-1" in rows[1]
+    assert page.details.latest.rowCount() == 2
+    press_button(page, 0)
+    assert called == [("local", "events/stream", "build.finished")]
+
+
+def test_skills_are_listed_by_address_and_read_by_it(page: ServerPage, called: Called) -> None:
+    skills = (Skill("skill://refunds/SKILL.md", "refunds", "Step <b>by</b> step", {"a": 1}),)
+    page.show_server(SERVER._replace(skills=skills))
+    page.kinds.setCurrentIndex(4)
+    assert page.details.description.toPlainText() == "Step <b>by</b> step"
+    assert not page.details.tabs.isTabVisible(2)
+    press_button(page, 0)
+    assert called == [("local", "skills/get", "skill://refunds/SKILL.md")]

@@ -11,9 +11,13 @@ from mcp_progress_monitor.protocol.offers import (
     Prompt,
     PromptArgument,
     Resource,
+    Skill,
     Tool,
+    declares,
+    read_events,
     read_prompts,
     read_resources,
+    read_skills,
     read_tools,
 )
 
@@ -124,3 +128,28 @@ def test_what_was_not_decoded_is_no_name_and_no_title() -> None:
 def test_a_list_that_was_not_decoded_is_not_said_to_be_no_list() -> None:
     page = read_tools({"tools": Elided(900, is_too_deep=True)})
     assert page.errors == ('"tools" is a value of 900 bytes, nested too deeply to decode',)
+
+
+def test_types_of_events_and_skills_are_read_with_unknown_members() -> None:
+    raw = {"name": "build.finished", "delivery": ["push"], "inputSchema": {"a": 1}, "x": 2}
+    (kind,) = read_events({"events": [raw]}).items
+    assert (kind.name, kind.input_schema, kind.raw) == ("build.finished", {"a": 1}, raw)
+    raw = {"uri": "skill://a/SKILL.md", "frontmatter": {"name": "a", "description": "b"}, "x": 2}
+    page = read_skills({"skills": [raw, {"frontmatter": {}}], "nextCursor": "c"})
+    assert page.items == (Skill("skill://a/SKILL.md", "a", "b", raw),)
+    assert (page.next_cursor, len(page.errors)) == ("c", 1)
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "is_declared"),
+    [
+        ({"events": {}}, True),
+        ({"extensions": {"io.modelcontextprotocol/events": {}}}, True),
+        ({"extensions": {"io.modelcontextprotocol/skills": {}}}, False),
+        ({"extensions": None}, False),
+    ],
+)
+def test_a_list_is_declared_as_a_capability_or_by_an_extension(
+    capabilities: dict[str, Any], is_declared: bool
+) -> None:
+    assert declares(capabilities, "events") is is_declared

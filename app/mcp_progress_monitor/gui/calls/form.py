@@ -20,7 +20,13 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.engine.call import AutoResume, Call, CallSeries
 from mcp_progress_monitor.formatting import count, number, one_line, visible
 from mcp_progress_monitor.gui.calls.memory import CallMemory, SavedCall, SavedCalls
-from mcp_progress_monitor.gui.calls.offers import Offer, OfferKind, OffersModel, offers_of
+from mcp_progress_monitor.gui.calls.offers import (
+    ADDRESSED,
+    Offer,
+    OfferKind,
+    OffersModel,
+    offers_of,
+)
 from mcp_progress_monitor.gui.calls.options import CallOptions, CallSettings
 from mcp_progress_monitor.gui.calls.shelf import (
     CallShelf,
@@ -65,7 +71,7 @@ if TYPE_CHECKING:
 
 _MOST_CALLS: Final = 20_000
 _CHECK_S: Final = 0.5
-_KINDS: Final = (OfferKind.TOOL, OfferKind.RESOURCE, OfferKind.PROMPT)
+_KINDS: Final = tuple(OfferKind)
 _BESIDE_CALL: Final = QSize(240, 120)
 """Least size of the rest of the window: the list of tools, and the buttons."""
 _STEPS: Final = {
@@ -284,7 +290,7 @@ class CallForm(QWidget):
     def _set_up_controls(self) -> None:
         self._server.setAccessibleName("Server")
         self._server.setToolTip("Choose the server to call")
-        self._kind.addItems(["Tools", "Resources", "Prompts"])
+        self._kind.addItems(["Tools", "Resources", "Prompts", "Events", "Skills"])
         self._kind.setAccessibleName("What to call")
         self._kind.setToolTip("Choose whether to call a tool, read a resource or get a prompt")
         self._search.setPlaceholderText("Search")
@@ -427,7 +433,7 @@ class CallForm(QWidget):
 
     def _entered(self, offer: Offer) -> object:
         """The initial value for `offer`: current or earlier input, or what was sent last."""
-        if offer.kind is not OfferKind.RESOURCE and self._is_the_same(offer):
+        if offer.kind not in ADDRESSED and self._is_the_same(offer):
             return self._form.value()
         key = self._key_of(offer)
         last = self._drafts.recall(*key) or self._memory.recall(*key)
@@ -436,7 +442,7 @@ class CallForm(QWidget):
     def _keep_draft(self) -> None:
         """Keep the input for the offer that is left: a search may pass it and return."""
         left = self._offer
-        if left is not None and left.is_listed and left.kind is not OfferKind.RESOURCE:
+        if left is not None and left.is_listed and left.kind not in ADDRESSED:
             self._drafts.remember(self._offer_of, left.kind.value, left.name, self._form.value())
 
     def _key_of(self, offer: Offer) -> tuple[str, str, str]:

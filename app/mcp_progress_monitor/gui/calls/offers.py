@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    GET_PROMPT,
+    GET_SKILL,
+    READ_RESOURCE,
+    STREAM_EVENTS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_progress_monitor.gui.schema_form.schema import Schema
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.protocol.offers import Prompt, Resource, Tool
+    from mcp_progress_monitor.protocol.offers import Prompt, Resource, Skill, Tool
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -28,6 +34,12 @@ class OfferKind(enum.Enum):
     TOOL = CALL_TOOL
     RESOURCE = READ_RESOURCE
     PROMPT = GET_PROMPT
+    EVENT = STREAM_EVENTS
+    SKILL = GET_SKILL
+
+
+ADDRESSED: Final = frozenset({OfferKind.RESOURCE, OfferKind.SKILL})
+"""Named by a URI, their only argument."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,7 +59,7 @@ class Offer:
     is_listed: bool = True
 
     def params(self, arguments: JsonObject) -> JsonObject:
-        if self.kind is OfferKind.RESOURCE:
+        if self.kind in ADDRESSED:
             return arguments
         return {"name": self.name, "arguments": arguments}
 
@@ -60,11 +72,18 @@ def offers_of(server: ServerSnapshot, kind: OfferKind) -> list[Offer]:
             return [_of_resource(resource) for resource in server.resources]
         case OfferKind.PROMPT:
             return [_of_prompt(prompt) for prompt in server.prompts]
+        case OfferKind.EVENT:
+            return [
+                Offer(kind, each.name, each.title or "", each.description or "", each.input_schema)
+                for each in server.events
+            ]
+        case OfferKind.SKILL:
+            return [_of_skill(skill) for skill in server.skills]
 
 
 def unlisted(kind: OfferKind, name: str) -> Offer:
     """Return an offer for a name that the server does not list; nothing else is known of it."""
-    schema: Schema = {} if kind is not OfferKind.RESOURCE else _address_schema(name)
+    schema: Schema = {} if kind not in ADDRESSED else _address_schema(name)
     return Offer(kind, name, "", "", schema, is_listed=False)
 
 
@@ -83,6 +102,11 @@ def _of_resource(resource: Resource) -> Offer:
     schema = _address_schema(resource.uri)
     title = resource.title or (resource.name if resource.name != resource.uri else "")
     return Offer(OfferKind.RESOURCE, resource.uri, title, resource.description or "", schema)
+
+
+def _of_skill(skill: Skill) -> Offer:
+    schema = _address_schema(skill.uri)
+    return Offer(OfferKind.SKILL, skill.uri, skill.name or "", skill.description or "", schema)
 
 
 def _address_schema(uri: str) -> Schema:

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mcp_progress_monitor.formatting import count, number, one_line, visible
+from mcp_progress_monitor.formatting import clock, count, number, one_line, visible
 from mcp_progress_monitor.gui.calls.offers import Offer, OfferKind, OffersModel, offers_of
 from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.json_view import JsonTree
@@ -39,13 +39,15 @@ from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
 from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.wording.jobs import part_text as event_text
 from mcp_progress_monitor.wording.servers import state_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from PySide6.QtGui import QMouseEvent, QPainter
 
+    from mcp_progress_monitor.protocol.facts import NotificationReceived
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -53,12 +55,16 @@ _KINDS: Final = (
     (OfferKind.TOOL, "Tools", "tool", "new-call"),
     (OfferKind.PROMPT, "Prompts", "prompt", "text"),
     (OfferKind.RESOURCE, "Resources", "resource", "log"),
+    (OfferKind.EVENT, "Events", "type of event", "log"),
+    (OfferKind.SKILL, "Skills", "skill", "text"),
 )
+_ALWAYS: Final = 3  # kinds that are shown even if the server has none
 _ICONS: Final = {kind: icon for kind, _title, _word, icon in _KINDS}
 _CALL: Final = "Call…"
 _LONGEST: Final = 20_000
 _WIDE_COLUMN: Final = 3  # the column that takes the remaining width
 _WIDEST: Final = 200
+_LATEST_TAB: Final = 2
 _ARGUMENTS: Final = 500  # rows: a schema may have more properties than anyone reads
 
 
@@ -162,16 +168,16 @@ class OfferList(QListView):
             self.call_requested.emit(offer)
 
 
-class ArgumentsModel(TitledTable):
-    """The arguments of an offer: the properties of its schema."""
+class TextsModel(TitledTable):
+    """Rows of texts."""
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(("Name", "Type", "Required", "Description"), parent)
-        self._rows: list[tuple[str, str, str, str]] = []
+    def __init__(self, titles: tuple[str, ...], parent: QWidget) -> None:
+        super().__init__(titles, parent)
+        self._rows: list[tuple[str, ...]] = []
 
-    def show_schema(self, schema: dict[str, Any]) -> None:
+    def show_rows(self, rows: Iterable[tuple[str, ...]]) -> None:
         self.beginResetModel()
-        self._rows = list(_arguments(schema))
+        self._rows = list(rows)
         self.endResetModel()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
@@ -216,7 +222,10 @@ class OfferDetails(QWidget):
         self.description.setReadOnly(True)
         self.description.setTabChangesFocus(True)
         self.description.setAccessibleName("Description")
-        self.arguments = ArgumentsModel(self)
+        self.arguments = TextsModel(("Name", "Type", "Required", "Description"), self)
+        self.latest = TextsModel(("Received", "Event"), self)
+        self._latest = PlainTable(self.latest, "Latest events", self, empty="No events yet")
+        self._latest.horizontalHeader().setStretchLastSection(True)
         self._table = table = PlainTable(self.arguments, "Arguments", self)
         table.setFrameShape(table.Shape.StyledPanel)  # shows that it has the focus
         table.horizontalHeader().setStretchLastSection(True)
@@ -226,7 +235,8 @@ class OfferDetails(QWidget):
         self.tabs.setDocumentMode(True)
         self.tabs.addTab(table, "&Arguments")
         self.tabs.addTab(self.definition, "Sc&hema")
-        for part in (self.description, table, self.definition, self.tabs):
+        self.tabs.addTab(self._latest, "&Latest events")
+        for part in (self.description, table, self.definition, self._latest, self.tabs):
             part.setMinimumHeight(2 * self.fontMetrics().height())
         self.tabs.setAccessibleName("Arguments or schema")
         head = in_row((self.title, 1), self.call)
@@ -242,11 +252,18 @@ class OfferDetails(QWidget):
         self.title.set_text(one_line(title, 300))
         text = visible(offer.description[:_LONGEST], keep_line_ends=True)
         self.description.setPlainText(text or "The server provides no description.")
-        self.arguments.show_schema(offer.schema)
+        self.arguments.show_rows(_arguments(offer.schema))
+        self.tabs.setTabVisible(_LATEST_TAB, offer.kind is OfferKind.EVENT)
         for column in range(_WIDE_COLUMN):
             self._table.resizeColumnToContents(column)
             self._table.setColumnWidth(column, min(_WIDEST, self._table.columnWidth(column)))
         self.definition.show_value(definition)
+
+    def show_events(self, events: Iterable[NotificationReceived]) -> None:
+        """Show the latest events, given with the oldest first, of the type that is shown."""
+        name = "" if self._offer is None else self._offer.name
+        ours = [fact for fact in events if fact.params.get("name") == name]
+        self.latest.show_rows((clock(fact.when), event_text(fact)) for fact in reversed(ours))
 
     @Slot()
     def _on_clicked(self) -> None:
@@ -314,6 +331,8 @@ class ServerPage(QWidget):
             self.search.clear()
         if is_other or before is None or _lists(before) != _lists(server):
             self._show_kinds(is_other=is_other)
+        if before is None or before.latest_events != server.latest_events:
+            self.details.show_events(server.latest_events)
         if before is None or _declared(before) != _declared(server):
             self.about.show_value(_declared(server))
 
@@ -321,6 +340,7 @@ class ServerPage(QWidget):
         counts = [len(found) for found in _lists(self._server)]
         for place, (_kind, title, _word, _icon) in enumerate(_KINDS):
             self.kinds.setTabText(place, f"{title} {number(counts[place])}")
+            self.kinds.setTabVisible(place, counts[place] > 0 or place < _ALWAYS)
         if is_other:
             first = next((place for place, found in enumerate(counts) if found), 0)
             self.kinds.setCurrentIndex(first)
@@ -452,6 +472,7 @@ class ServerPage(QWidget):
         offer = self.list.currentIndex().data(OffersModel.OFFER)
         shown = offer if isinstance(offer, Offer) else None
         self.details.show_offer(shown, {} if shown is None else self._definition(shown))
+        self.details.show_events(() if self._server is None else self._server.latest_events)
 
     def _definition(self, offer: Offer) -> dict[str, Any]:
         """The definition of an offer as sent by the server."""
@@ -462,6 +483,8 @@ class ServerPage(QWidget):
             OfferKind.TOOL: {each.name: each.raw for each in server.tools},
             OfferKind.PROMPT: {each.name: each.raw for each in server.prompts},
             OfferKind.RESOURCE: {each.uri: each.raw for each in server.resources},
+            OfferKind.EVENT: {each.name: each.raw for each in server.events},
+            OfferKind.SKILL: {each.uri: each.raw for each in server.skills},
         }
         found: dict[str, Any] = named[offer.kind].get(offer.name, {})
         return found

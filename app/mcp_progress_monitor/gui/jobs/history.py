@@ -152,8 +152,9 @@ class HistorySection(QWidget):
         rows = [jobs.stream_row(step, job.started_at) for step in steps]
         self.stream.show_rows(rows, [step.number for step in steps])
         self._stream.setVisible(bool(rows))
-        parts = [jobs.part_row(part, job.started_at) for part in detail.parts]
-        self.parts.show_rows(parts, [part.number for part in detail.parts])
+        newest = detail.parts[::-1]
+        parts = [jobs.part_row(part, job.started_at) for part in newest]
+        self.parts.show_rows(parts, [part.number for part in newest])
         self._parts.setVisible(bool(parts))
 
     @Slot(QModelIndex)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -17,8 +18,11 @@ from mcp_progress_monitor.protocol.header_parameters import header_parameters_er
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError
 from mcp_progress_monitor.protocol.messages import (
+    EVENT,
+    LIST_EVENTS,
     LIST_PROMPTS,
     LIST_RESOURCES,
+    LIST_SKILLS,
     LIST_TEMPLATES,
     LIST_TOOLS,
     LISTEN,
@@ -38,7 +42,14 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.eras import Agreement
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
-    from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool
+    from mcp_progress_monitor.protocol.offers import (
+        EventType,
+        ListPage,
+        Prompt,
+        Resource,
+        Skill,
+        Tool,
+    )
     from mcp_progress_monitor.sessions.connection.connection import Connection
     from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from mcp_progress_monitor.snapshots.settings import ServerSettings
@@ -69,6 +80,8 @@ _KINDS: Final = (
     _ListKind("tools", offers.read_tools, "tools", LIST_TOOLS),
     _ListKind("resources", offers.read_resources, "resources", LIST_RESOURCES),
     _ListKind("prompts", offers.read_prompts, "prompts", LIST_PROMPTS),
+    _ListKind("events", offers.read_events, "events", LIST_EVENTS),
+    _ListKind("skills", offers.read_skills, "skills", LIST_SKILLS),
 )
 _TEMPLATES: Final = _ListKind(
     "resources", offers.read_templates, "resourceTemplates", LIST_TEMPLATES
@@ -109,9 +122,11 @@ class ServerLists:
         self.tools: tuple[Tool, ...] = ()
         self.resources: tuple[Resource, ...] = ()
         self.prompts: tuple[Prompt, ...] = ()
+        self.events: tuple[EventType, ...] = ()
+        self.skills: tuple[Skill, ...] = ()
         self._connection = connection
         self._on_change = on_change
-        self._kinds = [kind for kind in _KINDS if kind.capability in capabilities]
+        self._kinds = [kind for kind in _KINDS if offers.declares(capabilities, kind.capability)]
         self._followed: Container[str] = kept if follows else ()
         self._stale = {kind for kind in self._kinds if kind.capability in kept}
         self._errors: dict[_ListKind, ErrorDetails] = {}
@@ -272,6 +287,7 @@ _LISTS: Final = {
 _PAUSES_S: Final = (0.5, 2.0, 10.0, 60.0)
 """Before listening again to a server that ended the subscription, one pause after the other."""
 _PUBLISH_S: Final = 0.1
+_MOST_EVENTS: Final = 200  # newest events that the page of a server shows
 _MOST_UPDATES: Final = 1000  # most resources whose updates are counted; a server may name any
 
 
@@ -302,6 +318,24 @@ class UpdateCounts:
         return True
 
 
+class LatestEvents:
+    """The newest events that a server has reported on its streams."""
+
+    def __init__(self) -> None:
+        self._kept: collections.deque[NotificationReceived] = collections.deque(maxlen=_MOST_EVENTS)
+
+    @property
+    def newest_last(self) -> tuple[NotificationReceived, ...]:
+        return tuple(self._kept)
+
+    def note(self, fact: NotificationReceived) -> bool:
+        """Keep an event; whether the fact is one."""
+        is_event = fact.method == EVENT and fact.sender is Side.SERVER
+        if is_event:
+            self._kept.append(fact)
+        return is_event
+
+
 class Subscriptions:
     """Subscribes to a server's notifications. `run` is its one task."""
 
@@ -328,10 +362,11 @@ class Subscriptions:
         self._subscribed: dict[str, None] = {}
         self._reported: dict[str, None] = {}
         self._updates = UpdateCounts()
+        self._events = LatestEvents()
         self._updated = anyio.Event()
         self._level: str | None = None
         self._wake = anyio.Event()
-        connection.outbox.watch([RESOURCE_UPDATED], self._watch)
+        connection.outbox.watch([RESOURCE_UPDATED, EVENT], self._watch)
 
     @property
     def subscriptions(self) -> tuple[str, ...]:
@@ -340,6 +375,10 @@ class Subscriptions:
     @property
     def updates(self) -> tuple[ResourceUpdates, ...]:
         return self._updates.newest_last
+
+    @property
+    def events(self) -> tuple[NotificationReceived, ...]:
+        return self._events.newest_last
 
     @property
     def can_subscribe(self) -> bool:
@@ -476,7 +515,7 @@ class Subscriptions:
             self._connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
 
     def _watch(self, fact: NotificationReceived) -> None:
-        if self._updates.note(fact):
+        if self._updates.note(fact) or self._events.note(fact):
             self._updated.set()
 
 

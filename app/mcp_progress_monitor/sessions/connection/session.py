@@ -732,6 +732,9 @@ class Session:
             tools=self._lists.tools,
             resources=self._lists.resources,
             prompts=self._lists.prompts,
+            events=self._lists.events,
+            skills=self._lists.skills,
+            latest_events=() if notifications is None else notifications.events,
             error=bare.error
             or self._lists.error
             or (None if notifications is None else notifications.error),
