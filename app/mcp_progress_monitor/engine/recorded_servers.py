@@ -79,6 +79,11 @@ class RecordedOffers:
         self._errors: dict[str, ErrorDetails] = {}
 
     @property
+    def has_tools(self) -> bool:
+        """Whether the tools are known."""
+        return LIST_TOOLS in self._items
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools; empty if unknown."""
         return self._items.get(LIST_TOOLS, ())
@@ -188,6 +193,7 @@ class _Server:
         bare, offers = self.bare, self.offers
         return bare._replace(
             tools=offers.tools,
+            has_listed_tools=offers.has_tools,
             resources=offers.resources,
             prompts=offers.prompts,
             events=offers.events,

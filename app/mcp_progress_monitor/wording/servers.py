@@ -94,7 +94,8 @@ def about(
         return _error_summary(server, server.error)
     facts: tuple[str, ...] = (transport_word(server), _restarts(server))
     if server.state is ServerState.CONNECTED:
-        tools = formatting.count(len(server.tools), "tool")
+        count = formatting.count(len(server.tools), "tool")
+        tools = count if server.has_listed_tools else "tools not listed"
         facts = (_update_count(server), tools, server.revision or "", *facts)
     parts = (first, _stray(stray_ticks), *facts)
     return " · ".join(formatting.one_line(part) for part in parts if part)
