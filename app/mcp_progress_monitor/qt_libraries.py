@@ -70,7 +70,8 @@ PACKAGES: Final = {
 }
 """The package that brings each library, by the file's name (Debian and Ubuntu)."""
 
-_MODULES: Final = ("QtCore.*so", "QtGui.*so", "QtWidgets.*so", "QtNetwork.*so", "QtSvg.*so")
+_LATE: Final = "QtNetwork.*so"
+_MODULES: Final = ("QtCore.*so", "QtGui.*so", "QtWidgets.*so", "QtSvg.*so", _LATE)
 _LACKING: Final = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
 _NAMED: Final = re.compile(
     r"(?P<library>lib[^\s/:]+\.so[.\d]*): cannot open shared object file"  # glibc
@@ -85,6 +86,11 @@ def platforms(environ: Mapping[str, str]) -> list[str]:
         return [name.partition(":")[0] for name in named.split(";")]
     wayland = "WAYLAND_DISPLAY" in environ or environ.get("XDG_SESSION_TYPE") == "wayland"
     return ["wayland", "xcb"] if wayland else ["xcb"]
+
+
+def late_modules() -> list[Path]:
+    """The files of Qt's modules that are imported once the window is painted."""
+    return [file for folder in _folders() for file in folder.glob(_LATE)]
 
 
 def plugin_of(platform: str) -> Path | None:

@@ -53,6 +53,17 @@ def test_a_window_that_cannot_open_names_exactly_the_libraries_that_lack(
 
 
 @needs_ldd
+def test_a_module_that_is_imported_late_is_tried_before_the_window_opens(
+    lacking: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(lacking, lacking.parents[3] / "QtNetwork.abi3.so")
+    assert main(["--demo"]) == 2
+    said = capsys.readouterr().err.splitlines()[0]
+    assert "Cannot load Qt, which the window needs (" in said
+    assert "libX00.so.6" in said
+
+
+@needs_ldd
 def test_the_libraries_of_a_whole_qt_are_all_there() -> None:
     assert qt_libraries.missing(["offscreen"]) == []
 

@@ -42,7 +42,7 @@ def require_toolkit() -> None:
     _require_modules()
     restore_import()
     _require_display()
-    _require_platform()
+    _require_libraries()
 
 
 def _require_modules() -> None:
@@ -61,24 +61,31 @@ def _require_modules() -> None:
         raise _no_qt(module, advice, f"No module named '{module}'")
 
 
-def _require_platform() -> None:
+def _require_libraries() -> None:
     """Load Qt's plugin for this display: where a library lacks, Qt would abort the process.
 
-    Qt itself names one library in its message, and not the one that lacks.
+    Qt itself names one library in its message, and not the one that lacks. What is needed only
+    once the window is painted is loaded as well, but not yet imported.
     """
-    if not sys.platform.startswith("linux") or "QT_QPA_PLATFORM_PLUGIN_PATH" in os.environ:
+    if not sys.platform.startswith("linux"):
         return
     from PySide6.QtCore import QLibrary
 
+    for file in qt_libraries.late_modules():
+        library = QLibrary(str(file))
+        if not library.load():
+            raise _no_libraries(file.name, library.errorString())
+    if "QT_QPA_PLATFORM_PLUGIN_PATH" in os.environ:
+        return
     errors: dict[str, str] = {}
     for name in qt_libraries.platforms(os.environ):
-        file = qt_libraries.plugin_of(name)
-        if file is None:  # another package's, or Qt says which there are
+        plugin = qt_libraries.plugin_of(name)
+        if plugin is None:  # another package's, or Qt says which there are
             return
-        library = QLibrary(str(file))
+        library = QLibrary(str(plugin))
         if library.load():
             return
-        errors[file.name] = library.errorString()
+        errors[plugin.name] = library.errorString()
     raise _no_libraries(*next(iter(errors.items())))
 
 
