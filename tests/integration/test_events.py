@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
 import pytest
 
 from tests.integration.commands import run
+from tests.integration.http_servers import http_server
 from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
@@ -15,6 +18,25 @@ if TYPE_CHECKING:
 
 _SERVER = (*COMMAND, "--profile", "events")
 _STREAM = json.dumps({"name": "build.finished", "arguments": {"count": 3, "every_ms": 400}})
+
+
+@pytest.mark.parametrize("era", ["handshake", "per-request"])
+class TestOverHttp:
+    @pytest.mark.anyio
+    async def test_a_stream_stays_open_until_the_server_ends_it(
+        self, tmp_path: Path, era: str
+    ) -> None:
+        async with http_server("--profile", "events") as server:
+            where = ("--data-dir", str(tmp_path), "--era", era, "--json", "--url", server.url)
+            words = ("request", "events/stream", "--params", _STREAM, *where)
+            ran = await anyio.to_thread.run_sync(partial(run, *words))
+        assert ran.code == 0
+        assert [part["params"].get("eventId") for part in ran.only("part")][1:] == [
+            "evt-1",
+            "evt-2",
+            "evt-3",
+        ]
+        assert ran.only("finding") == []
 
 
 @pytest.mark.parametrize("era", ["handshake", "per-request"])

@@ -29,7 +29,7 @@ from mcp_progress_monitor.engine.watching import Watching
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.protocol.eras import ClientIdentity
-from mcp_progress_monitor.protocol.facts import TaskStated, is_terminal
+from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
 from mcp_progress_monitor.protocol.frames import Channel, Frame, others_of, server_name
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.protocol.offers import ALL_LISTS
@@ -323,8 +323,8 @@ class Engine:
     def _note_watched_tasks(self, facts: Sequence[Fact]) -> None:
         """Save the tasks of other clients' servers until their end is recorded."""
         for fact in facts:
-            if type(fact) is not TaskStated:
-                continue
+            if type(fact) is not TaskStated or fact.sender is not Side.SERVER:
+                continue  # a task of the client is not left at its server
             job = self._tracker.task_job(fact.connection, fact.task.id)
             found = None if job is None else self._tracker.snapshot(job, self.now())
             if job is None or found is None or found.watched_client is None:

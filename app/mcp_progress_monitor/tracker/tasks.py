@@ -57,26 +57,29 @@ def becomes_task(answer: RequestAnswered, request: RequestMade) -> bool:
 
 
 class TaskIndex:
-    """The jobs that have become tasks, by server and task id."""
+    """The jobs that have become tasks, by server, the side that made the request, and task id.
+
+    Either side may run tasks for the other, and chooses their ids alone.
+    """
 
     def __init__(self, key_of: Callable[[str], str]) -> None:
         """`key_of` returns a connection's server identity, whatever its name."""
         self.key_of = key_of
-        self._by_id: dict[tuple[str, str], Job] = {}
+        self._by_id: dict[tuple[str, Side, str], Job] = {}
 
-    def of(self, connection: str, task: str) -> Job | None:
-        return self._by_id.get((self.key_of(connection), task))
+    def of(self, connection: str, task: str, asker: Side = Side.CLIENT) -> Job | None:
+        return self._by_id.get((self.key_of(connection), asker, task))
 
     def enter(self, job: Job, task: JobTask, key: str) -> None:
         self.leave(job)
         job.task = task
         task.key = key
-        self._by_id[key, task.id] = job
+        self._by_id[key, job.request.sender, task.id] = job
 
     def leave(self, job: Job) -> None:
         if job.task is None:
             return
-        key = (job.task.key, job.task.id)
+        key = (job.task.key, job.request.sender, job.task.id)
         if self._by_id.get(key) is job:
             del self._by_id[key]
 
@@ -112,8 +115,8 @@ class TaskReducer:
 
     def take_request(self, fact: RequestMade, changes: PendingChanges) -> None:
         name = task_named_by(fact.method, fact.params)
-        job = None if name is None else self._index.of(fact.connection, name)
-        if job is None or job.task is None or job.request.sender is not fact.sender:
+        job = None if name is None else self._index.of(fact.connection, name, fact.sender)
+        if job is None or job.task is None:
             return
         changes.progressed.add(job.id)
         job.task.heard_at = fact.at
@@ -167,7 +170,8 @@ class TaskReducer:
         begun = self._rows.of_request(fact.request)
         if begun is not None and (fact.how == "created" or _is_task(begun, fact)):
             return begun
-        known = self._index.of(fact.connection, fact.task.id)
+        asker = Side.CLIENT if fact.sender is Side.SERVER else Side.SERVER
+        known = self._index.of(fact.connection, fact.task.id, asker)
         return known if known is not None and _is_task(known, fact) else None
 
     def _take(self, fact: TaskStated, job: Job, task: JobTask, changes: PendingChanges) -> None:

@@ -61,3 +61,14 @@ def test_a_notification_is_about_a_task_of_its_sender(wire: Dialogue) -> None:
     wire.send({**status, "params": nested("cancelled")})
     assert wire.state(asked) is JobState.CANCELLED
     assert wire.state(called) is JobState.RUNNING
+
+
+def test_a_cancel_reaches_the_senders_own_task_of_two_with_one_id(wire: Dialogue) -> None:
+    called = wire.begin()
+    asked = _asked(wire, "q", "sampling/createMessage", task={})
+    wire.send(result("q", task=nested()))
+    wire.ask("tasks/cancel", taskId="T")
+    assert wire.state(called) is JobState.CANCELLING
+    assert wire.state(asked) is not JobState.CANCELLING
+    _asked(wire, "c", "tasks/cancel", taskId="T")
+    assert wire.state(asked) is JobState.CANCELLING
