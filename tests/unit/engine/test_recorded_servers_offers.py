@@ -70,3 +70,18 @@ def test_a_list_that_was_refused_or_breaks_off_is_reported(
     server = _server(written, tmp_path)
     assert server.error is not None
     assert server.error.what == "The server refused tools/list: no"
+
+
+def test_types_of_events_skills_and_the_latest_events_are_read(
+    written: Written, tmp_path: Path
+) -> None:
+    written.send("events/list", {}, 1)
+    written.reply(1, result={"events": [{"name": "build.finished"}]})
+    written.send("skills/list", {}, 2)
+    written.reply(2, result={"skills": [{"uri": "skill://a/SKILL.md", "frontmatter": {}}]})
+    event = b'{"jsonrpc":"2.0","method":"notifications/events/event","params":{"eventId":"e"}}'
+    written.line(Channel.RECEIVED, event)
+    server = _server(written, tmp_path)
+    assert [each.name for each in server.events] == ["build.finished"]
+    assert [each.uri for each in server.skills] == ["skill://a/SKILL.md"]
+    assert [each.params["eventId"] for each in server.latest_events] == ["e"]
