@@ -341,6 +341,41 @@ def test_strangers_over_http_do_the_same_behind_a_tap(
     check_recorded(data, tool)
 
 
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@_ON_STDIO
+def test_check_finds_only_errors_of_strangers_that_are_theirs(
+    stranger: Stranger, tmp_path: Path
+) -> None:
+    with on_stdio(stranger, tmp_path) as server:
+        target = [*server.options, "--", *server.command]
+        assert errors_in(target, server.tool, tmp_path) <= stranger.violated
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@_OVER_HTTP
+def test_check_finds_only_errors_over_http_that_are_theirs(
+    stranger: Stranger, kind: HttpKind, tmp_path: Path
+) -> None:
+    with over_http(stranger, kind, tmp_path, 0) as url:
+        target = ["--url", url, "--transport", kind]
+        assert errors_in(target, stranger.tool, tmp_path) <= stranger.violated
+
+
+def errors_in(target: Sequence[str], tool: Tool, folder: Path) -> set[str]:
+    """The rules that a server violates, as `check` finds with the call that shows something."""
+    report = folder / "report.json"
+    arguments = json.dumps({tool.name: dict(tool.arguments)})
+    words = ["--format", "json", "-o", str(report), "--tool", tool.name, "--args", arguments]
+    process = start("check", "--data-dir", str(folder / "check"), *words, *target)
+    _, err = process.communicate(timeout=2 * PATIENCE_S)
+    assert process.returncode in (0, 7), err
+    files = json.loads(report.read_text(encoding="utf-8"))["files"]
+    findings = [finding for file in files for finding in file["findings"]]
+    return {finding["rule"] for finding in findings if finding["level"] == "error"}
+
+
 @contextlib.contextmanager
 def tapped(url: str, data: Path) -> Iterator[str]:
     """A tap before a server's URL; the context's value is the URL for clients."""
@@ -387,3 +422,4 @@ def _filled(tool: Tool, values: Mapping[str, object]) -> Tool:
 def test_the_demo_server_passes_the_same_checks(tmp_path: Path) -> None:
     tool = Tool("known_total", {"steps": 3, "interval_s": 0}, ticks=3, long={"steps": 1000})
     check_server(["--", *_delayed(DEMO, 0.2)], tool, tmp_path)
+    assert errors_in(["--", *DEMO], tool, tmp_path) == set()
