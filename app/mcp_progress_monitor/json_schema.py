@@ -1,688 +1,448 @@
-"""Checks values against a server's JSON schema, and the schema itself, within a time limit.
+"""Checks values against the JSON schemas of servers, without ever holding the program up.
 
-Arguments are checked before a call, but never prevent it.
+jsonschema-rs does the checking: it fetches nothing, and its patterns run in linear time. But it
+holds the interpreter's lock and cannot be interrupted, so everything that a check can visit is
+counted first. What would take too long is not checked, and reported as unchecked.
 """
 
 from __future__ import annotations
 
-import contextvars
-import functools
-import itertools
 import json
-import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import unquote
 
-from mcp_progress_monitor import timed_regex
-from mcp_progress_monitor.formatting import elide, number
+from mcp_progress_monitor.formatting import elide
+from mcp_progress_monitor.timed_regex import LONGEST, unrolled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
-    from jsonschema import ValidationError
+    from jsonschema_rs import ValidationError, Validator
 
-QUICK_S: Final = 0.04  # for work between two events of the window
-PATIENT_S: Final = 3.0  # for work in a thread, while the program continues
+QUICK: Final = 10_000
+"""Pairs of schema and value to count between two events of the window: some 40 ms."""
+PATIENT: Final = 200_000  # in a thread, while the program continues
+_MOST_PARTS: Final = 20_000  # of a schema: compiling takes up to 4 µs each
+_MOST_CHARACTERS: Final = 2_000_000  # of a schema, or of a value
+_MOST_UNITS: Final = 1_000_000  # of 50 to 100 ns
+_MOST_LISTED: Final = 2_000
+"""Visits up to which all errors are listed: each takes up to 44 µs, and copies its value."""
+_MOST_COPIED: Final = 10_000_000
+_BACKTRACKS: Final = 1_000  # of a pattern with look-around: 0.2 ms
+_LONGEST_BACKTRACKED: Final = 2_000  # characters
+_LARGEST_PATTERN: Final = 1_000_000  # bytes, compiled
+_DEEPEST: Final = 150  # far below Python's own recursion limit
+_COMPILED: Final = 64  # schemas that are kept compiled
+_FAULT_LIMIT: Final = 200
+_INVALID: Final = "the schema is not valid JSON Schema: "
+_LISTS: Final = ("allOf", "anyOf", "oneOf")
+_SINGLE: Final = ("not", "if", "then", "else")
+_UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-class TimeUpError(Exception):
-    """The time limit was reached."""
+class SchemaError(NamedTuple):
+    """A violation: the path from the value's root, and the reason in words.
 
-
-class Stopwatch:
-    """Ends work that calls `tick` often. Counts the processor time of the thread that created it.
-
-    Processor time, so that a busy machine does not change results.
+    `missing` names the required member that is absent at `path`.
     """
 
-    __slots__ = ("_end", "_is_cancelled")
-
-    def __init__(self, limit_s: float = QUICK_S) -> None:
-        self._end = time.thread_time() + limit_s
-        self._is_cancelled = False
+    path: tuple[str | int, ...]
+    message: str
+    missing: str | None = None
 
     @property
-    def left_s(self) -> float:
-        return 0.0 if self._is_cancelled else max(0.0, self._end - time.thread_time())
-
-    def tick(self) -> None:
-        """Check the time. `TimeUpError` if none is left."""
-        if self._is_cancelled or time.thread_time() > self._end:
-            raise TimeUpError
-
-    def cancel(self) -> None:
-        """End the time now; from any thread."""
-        self._is_cancelled = True
-
-
-_TYPES: Final = frozenset(
-    {"array", "boolean", "integer", "null", "number", "object", "string", "any"}
-)
-_FAULT_LIMIT: Final = 80
-
-
-class SchemaShape(NamedTuple):
-    """The properties of a schema. `fault` says why it is not a JSON schema, empty if it is."""
-
-    fault: str
-    has_inner_dialect: bool = False
-    """A part has its own dialect, or is itself the schema of one."""
-    has_references: bool = False
-    has_name_patterns: bool = False
-
-
-class _Subschema(NamedTuple):
-    """A value in a schema, with the path to it."""
-
-    value: Any
-    path: str
-
-    def below(self, step: str) -> str:
-        return f"{self.path}.{step}" if self.path else step
-
-
-def shape_of(schema: Any, watch: Stopwatch) -> SchemaShape:
-    """Read a schema. `TimeUpError` if `watch` runs out."""
-    return SchemaShape(_fault(schema, watch), *_flags(schema, watch))
-
-
-def names_dialect(member: tuple[str, Any]) -> bool:
-    """Whether a member of a schema would make `jsonschema` choose another validator for it."""
-    name, value = member
-    if not isinstance(value, str):
-        return False
-    return name == "$schema" or (name in {"$id", "id"} and "json-schema.org" in value)
-
-
-def _flags(schema: Any, watch: Stopwatch) -> tuple[bool, bool, bool]:
-    dialect = references = patterns = False
-    stack = [*_parts(schema)] if isinstance(schema, dict) else []
-    if isinstance(schema, dict):
-        references = "$ref" in schema or "$dynamicRef" in schema
-        patterns = "patternProperties" in schema
-    while stack:
-        watch.tick()
-        part = stack.pop()
-        if isinstance(part, dict):
-            dialect = dialect or any(map(names_dialect, part.items()))
-            references = references or "$ref" in part or "$dynamicRef" in part
-            patterns = patterns or "patternProperties" in part
-        stack.extend(_parts(part))
-    return dialect, references, patterns
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    members = value.values() if isinstance(value, dict) else value
-    return (each for each in members if isinstance(each, dict | list))
-
-
-def _fault(schema: Any, watch: Stopwatch) -> str:
-    """The first faulty keyword; empty if there is none."""
-    stack = [_Subschema(schema, "")]
-    while stack:
-        watch.tick()
-        part = stack.pop()
-        if isinstance(part.value, bool):
-            continue
-        if not isinstance(part.value, dict):
-            return f"{part.path}: {_brief(part.value)} is not a schema".removeprefix(": ")
-        for keyword, value in part.value.items():
-            rule = _RULES.get(keyword)
-            if rule is None:
-                continue
-            if not rule.fits(value):
-                return f"{part.below(keyword)}: {_brief(value)} is not {rule.due}"
-            stack.extend(
-                _Subschema(each, part.below(step)) for step, each in rule.parts(keyword, value)
-            )
-    return ""
-
-
-def _brief(value: object) -> str:
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list"
-    text = json.dumps(value[:_FAULT_LIMIT] if isinstance(value, str) else value)
-    return text if len(text) <= _FAULT_LIMIT else f"{text[:_FAULT_LIMIT]}…"
-
-
-def _no_parts(_keyword: str, _value: Any) -> Iterator[tuple[str, Any]]:
-    return iter(())
-
-
-def _itself(keyword: str, value: Any) -> Iterator[tuple[str, Any]]:
-    yield keyword, value
-
-
-def _listed(keyword: str, value: Any) -> Iterator[tuple[str, Any]]:
-    return ((f"{keyword}[{index}]", each) for index, each in enumerate(value))
-
-
-def _members(keyword: str, value: Any) -> Iterator[tuple[str, Any]]:
-    return ((f"{keyword}.{name}", each) for name, each in value.items())
-
-
-def _one_or_listed(keyword: str, value: Any) -> Iterator[tuple[str, Any]]:
-    return _listed(keyword, value) if isinstance(value, list) else _itself(keyword, value)
-
-
-def _dependent(keyword: str, value: Any) -> Iterator[tuple[str, Any]]:
-    return (each for each in _members(keyword, value) if not isinstance(each[1], list))
-
-
-def _is_any(_value: Any) -> bool:
-    return True
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_bound(value: Any) -> bool:
-    return isinstance(value, int | float)
-
-
-def _is_positive(value: Any) -> bool:
-    return _is_number(value) and value > 0
-
-
-def _is_count(value: Any) -> bool:
-    return _is_number(value) and value >= 0 and float(value).is_integer()
-
-
-def _is_type(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(each, str) and each in _TYPES for each in value)
-    return isinstance(value, str) and value in _TYPES
-
-
-def _is_names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _is_schemas(value: Any) -> bool:
-    return isinstance(value, list) and bool(value)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-class _ShapeRule(NamedTuple):
-    """What the value of a keyword has to be, and which schemas it contains."""
-
-    fits: Callable[[Any], bool]
-    due: str
-    parts: Callable[[str, Any], Iterator[tuple[str, Any]]] = _no_parts
-
-
-_KINDS: Final = (
-    (_ShapeRule(_is_type, "a JSON Schema type, or a list of them"), ("type",)),
-    (_ShapeRule(_is_list, "a list"), ("enum",)),
-    (_ShapeRule(_is_names, "a list of names"), ("required",)),
-    (_ShapeRule(_is_truth, "true or false"), ("uniqueItems",)),
-    (_ShapeRule(_is_number, "a number"), ("minimum", "maximum")),
-    # True and false in draft 4.
-    (_ShapeRule(_is_bound, "a number"), ("exclusiveMinimum", "exclusiveMaximum")),
-    (_ShapeRule(_is_positive, "a number greater than 0"), ("multipleOf",)),
-    (
-        _ShapeRule(_is_count, "a non-negative integer"),
-        ("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"),
-    ),
-    (_ShapeRule(_is_count, "a non-negative integer"), ("minProperties", "maxProperties")),
-    (
-        _ShapeRule(_is_text, "a text"),
-        ("pattern", "$ref", "$id", "$schema", "$anchor", "$dynamicRef"),
-    ),
-    (_ShapeRule(_is_text, "a text"), ("title", "description", "format")),
-    (
-        _ShapeRule(_is_object, "an object of schemas", _members),
-        ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"),
-    ),
-    (_ShapeRule(_is_object, "an object", _dependent), ("dependencies",)),
-    (_ShapeRule(_is_object, "an object"), ("dependentRequired",)),
-    (
-        _ShapeRule(_is_schemas, "a list of schemas", _listed),
-        ("allOf", "anyOf", "oneOf", "prefixItems"),
-    ),
-    (_ShapeRule(_is_any, "a schema", _one_or_listed), ("items",)),
-    (
-        _ShapeRule(_is_any, "a schema", _itself),
-        ("not", "if", "then", "else", "contains", "propertyNames", "additionalProperties"),
-    ),
-    (
-        _ShapeRule(_is_any, "a schema", _itself),
-        ("additionalItems", "unevaluatedItems", "unevaluatedProperties"),
-    ),
-)
-_RULES: Final = {name: rule for rule, names in _KINDS for name in names}
-
-
-_PATTERN_S: Final = 0.01
-_LONGEST_MATCHED: Final = 1_000_000
-_LARGEST: Final = 2_000_000  # characters and parts of a value; messages quote values
-_DEEPEST: Final = 150
-"""Keywords within keywords.
-
-Far below Python's own recursion limit, at which the library that resolves references crashes the
-program.
-"""
-_SHOWN: Final = 50
-_FINDING_LIMIT: Final = 200
-_MOST_UNCHECKED: Final = 20
-_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-TOOK_TOO_LONG: Final = "validation took too long and was stopped"
-
-
-_ABSENT: Final = object()
-_MANY: Final = 50
-_PLAIN_DEPTH: Final = 3
-_DIALECTS: Final = (
-    "https://json-schema.org/draft/2020-12/schema",
-    "http://json-schema.org/draft-07/schema#",
-)
-_ANNOTATIONS: Final = frozenset({"title", "description", "default", "examples"})
-
-
-def holds_plainly(schema: Any, value: object, depth: int = _PLAIN_DEPTH) -> bool:
-    """Whether `value` certainly satisfies `schema`, and both are small and plain.
-
-    Most tools have types, members, bounds and choices only, which mean the same in every dialect.
-    To load the library takes 60 ms, a seventh of a call's processor time. False proves nothing.
-    """
-    if not isinstance(schema, dict) or not depth or len(schema) > _MANY:
-        return False
-    if schema.get("$schema", _DIALECTS[0]) not in _DIALECTS:
-        return False
-    rest = schema.keys() - _ANNOTATIONS - {"$schema"}
-    if not rest <= _PLAIN.keys():
-        return False
-    return all(_PLAIN[name](schema[name], value, schema, depth) for name in rest)
-
-
-def _holds_type(name: Any, value: object, _schema: Any, _depth: int) -> bool:
-    kinds = PLAIN_TYPES.get(name) if isinstance(name, str) else None
-    is_bool = isinstance(value, bool) and name != "boolean"
-    return kinds is not None and (value is _ABSENT or (isinstance(value, kinds) and not is_bool))
-
-
-def _holds_members(members: Any, value: object, _schema: Any, depth: int) -> bool:
-    if not isinstance(members, dict) or len(members) > _MANY:
-        return False
-    given = value if isinstance(value, dict) else {}
-    return all(
-        holds_plainly(part, given.get(name, _ABSENT), depth - 1) for name, part in members.items()
-    )
-
-
-def _holds_required(names: Any, value: object, _schema: Any, _depth: int) -> bool:
-    if not isinstance(names, list) or len(names) > _MANY or not all(map(_is_text, names)):
-        return False
-    return not isinstance(value, dict) or all(name in value for name in names)
-
-
-def _holds_additional(allowed: Any, value: object, schema: Any, _depth: int) -> bool:
-    known = schema.get("properties", {})
-    is_closed = allowed is False and isinstance(value, dict)
-    return isinstance(allowed, bool) and (not is_closed or _is_within(value, known))
-
-
-def _is_within(value: Any, known: Any) -> bool:
-    return isinstance(known, dict) and len(value) <= _MANY and value.keys() <= known.keys()
-
-
-def _holds_least(bound: Any, value: object, _schema: Any, _depth: int) -> bool:
-    return _is_number(bound) and (not _is_number(value) or value >= bound)
-
-
-def _holds_most(bound: Any, value: object, _schema: Any, _depth: int) -> bool:
-    return _is_number(bound) and (not _is_number(value) or value <= bound)
-
-
-def _holds_choice(allowed: Any, value: object, _schema: Any, _depth: int) -> bool:
-    if not isinstance(allowed, list) or not 0 < len(allowed) <= _MANY:
-        return False
-    is_known = value is _ABSENT or (isinstance(value, str) and value in allowed)
-    return all(map(_is_text, allowed)) and is_known
-
-
-PLAIN_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "object": (dict,),
-    "array": (list,),
-    "null": (type(None),),
-}
-_PLAIN: Final[dict[str, Callable[[Any, object, Any, int], bool]]] = {
-    "type": _holds_type,
-    "properties": _holds_members,
-    "required": _holds_required,
-    "additionalProperties": _holds_additional,
-    "minimum": _holds_least,
-    "maximum": _holds_most,
-    "enum": _holds_choice,
-}
+    def place(self) -> str:
+        """The path as text, such as `content[0].text`; empty for the root."""
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
+        return "".join(steps).removeprefix(".")
 
 
 class Findings(NamedTuple):
-    """The results of a check. `unchecked` says what could not be determined."""
+    """The results of a check.
 
-    errors: list[ValidationError]
+    `unchecked` says what could not be determined; of patterns, only if there are no errors.
+    """
+
+    errors: list[SchemaError]
     unchecked: tuple[str, ...] = ()
 
 
-class _Check:
-    """One running check: its time, and what it could not do."""
-
-    def __init__(self, watch: Stopwatch) -> None:
-        self.watch = watch
-        self.unchecked: dict[str, None] = {}
-        self._depth = 0
-
-    def enter(self) -> None:
-        """Enter a keyword; paired with `leave`."""
-        self.watch.tick()
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise RecursionError
-
-    def leave(self) -> None:
-        self._depth -= 1
-
-    def note(self, text: str) -> None:
-        """Record what is not checked, once."""
-        if len(self.unchecked) < _MOST_UNCHECKED:
-            self.unchecked[elide(text, _FINDING_LIMIT)] = None
-
-    def has_match(self, pattern: Any, text: str) -> bool | None:
-        """Whether a pattern of the server matches; None if that cannot be determined."""
-        self.watch.tick()
-        if not isinstance(pattern, str):
-            return None
-        shown = elide(pattern, 60)
-        if len(text) > _LONGEST_MATCHED:
-            self.note(f"the text is too long to match against the pattern {shown!r}")
-            return None
-        try:
-            return timed_regex.is_match(pattern, text, min(_PATTERN_S, self.watch.left_s))
-        except TimeoutError:
-            self.note(f"matching the pattern {shown!r} took too long")
-        except timed_regex.BadPatternError as error:
-            self.note(f"the pattern {shown!r} is not supported: {error}")
-        return None
+class _UncheckedError(Exception):
+    """The check is not made; the text says why."""
 
 
-_running: contextvars.ContextVar[_Check] = contextvars.ContextVar("check")
+class _InvalidSchemaError(_UncheckedError):
+    """The schema is not a JSON schema."""
 
 
-def _started() -> Stopwatch:
-    """Start a stopwatch once the library is loaded, which takes longer than a quick check may."""
-    import jsonschema  # noqa: F401
-    import referencing  # noqa: F401
-
-    return Stopwatch()
-
-
-def find_errors(
-    schema: Any,
-    value: object,
-    most: int,
-    watch: Stopwatch | None = None,
-    shape: SchemaShape | None = None,
-) -> Findings:
-    """The first `most` errors of `value` against `schema`, within the time of `watch`.
-
-    `shape` is that of the schema, for schemas used often; by default it is read first.
+def find_errors(schema: Any, value: object, most: int, effort: int = QUICK) -> Findings:
+    """The first `most` errors of `value` against `schema`, with `QUICK` or `PATIENT` effort.
 
     An invalid schema proves nothing against the value, nor does one that refers to another place
     (nothing is ever fetched) or endlessly to itself. Raises nothing.
     """
-    if holds_plainly(schema, value):
-        return Findings([])
-    check = _Check(watch or _started())
-    errors: list[ValidationError] = []
-    token = _running.set(check)
     try:
-        check.watch.tick()
-        errors.extend(itertools.islice(_errors(schema, value, check, shape), most))
-    except TimeUpError:
-        check.note(TOOK_TOO_LONG)
+        return _compiled(schema).check(value, most, effort)
     except RecursionError:
-        check.note("it is nested too deeply, or its references form a loop")
+        return Findings([], ("it is nested too deeply, or its references form a loop",))
     except Exception as error:  # noqa: BLE001  # a server's schema can be wrong in any way there is
-        check.note(elide(str(error), _FINDING_LIMIT) or type(error).__name__)
-    finally:
-        _running.reset(token)
-    return Findings(errors, tuple(check.unchecked))
+        return Findings([], (elide(str(error), _FAULT_LIMIT) or type(error).__name__,))
 
 
 def schema_error(schema: Any) -> str:
-    """Why `schema` is no JSON schema, in words; empty when it is one, or is too large to tell."""
+    """Why `schema` is not a JSON schema; empty when it is one, or is too large to tell."""
     try:
-        return shape_of(schema, Stopwatch()).fault
-    except TimeUpError:
+        _compiled(schema)
+    except _InvalidSchemaError as error:
+        return str(error).removeprefix(_INVALID)
+    except _UncheckedError:
         return ""
+    return ""
 
 
-def _errors(
-    schema: Any, value: object, check: _Check, known: SchemaShape | None
-) -> Iterator[ValidationError]:
-    import jsonschema  # 50 ms, and most sessions do not need it
-    import referencing
+class _CompiledSchema:
+    """A schema of a server, compiled once. `_UncheckedError` if that would take too long."""
 
-    shape = known or shape_of(schema, check.watch)
-    if shape.fault:
-        check.note(f"the schema is not valid JSON Schema: {shape.fault}")
-        return
-    if _is_too_large(value, check.watch):
-        check.note("the value is too large")
-        return
-    chosen = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-    # A named dialect would be checked by a validator without a time limit.
-    checked = _without_dialect(schema)
-    if shape.has_inner_dialect:
-        checked = _without_dialects(checked, check.watch)
-    # Unevaluated members are found by following references and patterns without a limit.
-    evaluates = not (shape.has_references or shape.has_name_patterns)
-    yield from _timed(chosen, evaluates=evaluates)(
-        checked, registry=referencing.Registry()
-    ).iter_errors(value)
-
-
-@functools.lru_cache(maxsize=16)
-def _timed(chosen: Any, *, evaluates: bool) -> Any:
-    """The validator of a dialect, which checks its stopwatch at every keyword."""
-    import jsonschema
-
-    keywords = {**chosen.VALIDATORS}
-    own = {
-        "additionalProperties": _additional_properties,
-        "const": _const,
-        "enum": _enum,
-        "pattern": _pattern,
-        "patternProperties": _pattern_properties,
-        "required": _required,
-        "uniqueItems": _unique_items,
-    }
-    keywords.update((name, keyword) for name, keyword in own.items() if name in keywords)
-    if not evaluates:
-        skipped = ("unevaluatedProperties", "unevaluatedItems")
-        keywords.update((name, _unevaluated) for name in skipped if name in keywords)
-    keywords.update((name, _within(keywords[name])) for name in _REFERENCES if name in keywords)
-    timed = {name: _ticking(keyword) for name, keyword in keywords.items()}
-    return jsonschema.validators.extend(chosen, timed)
-
-
-def _ticking(keyword: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
-    def ticking(checker: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        check = _running.get()
+    def __init__(self, schema: Any) -> None:
+        self.root = schema
+        self.anchors: dict[str, list[Any]] = {}
+        self._has_alternatives = self._has_references = self._is_evaluating = False
+        self._look_through()
+        self.is_backtracking = False
         try:
-            check.enter()
-            yield from keyword(checker, value, instance, schema) or ()
-        finally:
-            check.leave()
+            try:
+                self._validator = compiled(schema)
+            except ValueError as error:
+                if not _is_of_pattern(error):
+                    raise
+                self.is_backtracking = True
+                self._validator = compiled(schema, _BACKTRACKS)
+        except ValueError as error:
+            raise _reason(error) from None
 
-    return ticking
+    def check(self, value: object, most: int, effort: int) -> Findings:
+        work = _Work(self, effort)
+        units, visits = work.of(self.root, value)
+        if units > _MOST_UNITS:
+            raise _UncheckedError("checking it would take too long")
+        is_listed = visits <= _MOST_LISTED and visits * work.size(value) <= _MOST_COPIED
+        try:
+            if self._validator.is_valid(value):
+                return Findings([])
+        except UnicodeEncodeError:
+            return self.check(_without_surrogates(value), most, effort)
+        if self._has_alternatives and not is_listed:  # one error may copy thousands
+            return Findings([SchemaError((), "it does not match the schema")])
+        first = None if is_listed else first_error(self._validator, value)
+        found = [first] if first is not None else list(self._validator.iter_errors(value))
+        is_unknown = any(map(_is_undecided, found))
+        errors = [as_error(error) for error in found if not _is_undecided(error)]
+        unchecked = ("matching a pattern took too long",) if is_unknown else ()
+        return Findings(sorted(errors, key=_order)[:most], unchecked)
 
+    def _look_through(self) -> None:
+        """Refuse what takes too long to compile or cannot be counted; collect anchors."""
+        parts = characters = 0
+        stack = [self.root]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, str):
+                characters += len(part)
+            elif isinstance(part, list):
+                parts += 1 + len(part) // 4
+                stack += part
+            elif isinstance(part, dict):
+                characters += sum(map(len, part))
+                parts += 1 + self._noted(part)
+                stack += part.values()
+            if parts > _MOST_PARTS or characters > _MOST_CHARACTERS:
+                raise _UncheckedError("the schema is too large")
 
-def _within(keyword: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
-    def within(checker: Any, reference: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        if isinstance(reference, str) and reference.startswith("#"):
-            yield from keyword(checker, reference, instance, schema) or ()
-        else:
-            _running.get().note(
-                f"the reference {reference!r} is not followed: it leads out of the schema"
-            )
+    def _noted(self, part: dict[str, Any]) -> int:
+        """How many ordinary parts the patterns of a part are worth."""
+        if part is not self.root and any(isinstance(part.get(n), str) for n in ("$id", "id")):
+            # References within it would lead somewhere else.
+            raise _UncheckedError("a part of the schema has an identifier of its own")
+        for keyword in _REFERENCES:
+            reference = part.get(keyword)
+            if isinstance(reference, str) and not reference.startswith("#"):
+                what = f"the reference {elide(reference, 60)!r} is not followed"
+                raise _UncheckedError(f"{what}: it leads out of the schema")
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            if isinstance(name := part.get(keyword), str):
+                self.anchors.setdefault(f"#{name}", []).append(part)
+        self._has_alternatives |= "anyOf" in part or "oneOf" in part
+        self._has_references |= any(keyword in part for keyword in _REFERENCES)
+        self._is_evaluating |= any(keyword in part for keyword in _UNEVALUATED)
+        if self._has_references and self._is_evaluating:  # compiling takes time without limit
+            raise _UncheckedError("it has unevaluatedProperties or unevaluatedItems and references")
+        named = part.get("patternProperties")
+        patterns = (part.get("pattern"), *(named if isinstance(named, dict) else ()))
+        return sum(_parts_of(each) for each in patterns if isinstance(each, str))
 
-    return within
-
-
-# Keywords that run patterns of the server, compare without end, or name all members in each error
-
-
-def _pattern(_checker: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
-    if isinstance(instance, str) and _running.get().has_match(pattern, instance) is False:
-        yield ValidationError(f"{_quoted(instance)} does not match {pattern!r}")
-
-
-def _pattern_properties(checker: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if not isinstance(instance, dict):
-        return
-    check = _running.get()
-    for pattern, part in patterns.items():
-        for name, value in instance.items():
-            if check.has_match(pattern, name):
-                yield from checker.descend(value, part, path=name, schema_path=pattern)
-
-
-def _additional_properties(checker: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
-    if not isinstance(instance, dict):
-        return
-    extras = [name for name in instance if _is_additional(name, schema)]
-    if isinstance(allowed, dict):
-        for name in extras:
-            yield from checker.descend(instance[name], allowed, path=name)
-    elif not allowed and extras:
-        names = ", ".join(repr(name) for name in sorted(extras)[:_SHOWN])
-        verb = "was" if len(extras) == 1 else "were"
-        yield ValidationError(f"Additional properties are not allowed ({names} {verb} unexpected)")
-
-
-def _is_additional(name: str, schema: Any) -> bool:
-    """Whether a member is neither named nor matched; uncertain ones count as matched."""
-    if name in schema.get("properties", {}):
-        return False
-    check = _running.get()
-    patterns = schema.get("patternProperties", {})
-    return all(check.has_match(pattern, name) is False for pattern in patterns)
-
-
-def _required(_checker: Any, names: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
-    for name in names if isinstance(instance, dict) and isinstance(names, list) else ():
-        if name not in instance:
-            yield ValidationError(
-                f"{name!r} is a required property", validator="required", validator_value=[name]
-            )
-
-
-def _const(_checker: Any, const: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
-    if _identity(const) != _identity(instance):
-        yield ValidationError(f"{_quoted(const)} was expected")
+    def targets(self, reference: str) -> list[Any]:
+        """The parts of the schema that a reference may lead to."""
+        if reference == "#":
+            return [self.root]
+        if reference.startswith("#/"):
+            return [part_at(reference, self.root)]
+        return self.anchors[reference]
 
 
-def _enum(_checker: Any, allowed: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
+def compiled(schema: Any, backtracks: int | None = None) -> Validator:
+    """A validator with linear patterns, or with bounded backtracking.
 
-    if isinstance(instance, str):
-        fits = instance in allowed
-    else:
-        wanted = _identity(instance)
-        fits = any(_identity(each) == wanted for each in allowed)
-    if not fits:
-        is_short = len(allowed) <= _SHOWN
-        shown = repr(allowed) if is_short else f"the {number(len(allowed))} allowed values"
-        yield ValidationError(f"{_quoted(instance)} is not one of {shown}")
+    Raises:
+        ValueError: the schema is invalid, nested too deeply, or refers to another place.
+    """
+    import jsonschema_rs  # on first use: it takes 24 ms
 
-
-def _unique_items(_checker: Any, is_wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    from jsonschema import ValidationError
-
-    if is_wanted and isinstance(instance, list):
-        seen = {_identity(each) for each in instance}
-        if len(seen) < len(instance):
-            yield ValidationError(f"{_quoted(instance)} has non-unique elements")
+    options: Any = jsonschema_rs.RegexOptions(size_limit=_LARGEST_PATTERN)
+    if backtracks is not None:
+        options = jsonschema_rs.FancyRegexOptions(backtracks, size_limit=_LARGEST_PATTERN)
+    return jsonschema_rs.validator_for(
+        schema, pattern_options=options, validate_formats=False, offline=True
+    )
 
 
-def _unevaluated(_checker: Any, _value: Any, _instance: Any, _schema: Any) -> None:
-    _running.get().note("unevaluatedProperties and unevaluatedItems beside $ref or patterns")
+def first_error(validator: Validator, value: object) -> ValidationError | None:
+    """The first error if there is one, which is far cheaper than all.
+
+    Raises:
+        ValueError: the value is nested too deeply.
+    """
+    try:
+        if validator.is_valid(value):
+            return None
+    except UnicodeEncodeError:
+        value = _without_surrogates(value)
+    from jsonschema_rs import ValidationError
+
+    try:
+        validator.validate(value)
+    except ValidationError as error:
+        return error
+    return None
 
 
-def _identity(value: Any) -> Any:
-    """A key that is equal for equal JSON values: 1 and 1.0 are, 1 and true are not."""
+def _without_surrogates(value: object) -> Any:
+    """Replace halves of surrogate pairs, which JSON texts may hold, but no Unicode text."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+
+
+def as_error(error: ValidationError) -> SchemaError:
+    return SchemaError(
+        tuple(error.instance_path), error.message, getattr(error.kind, "property", None)
+    )
+
+
+def deepest(error: ValidationError) -> ValidationError:
+    """The error in the alternative that was most likely intended, if none fits.
+
+    That is the one with the fewest wrong types and constants, then with the fewest errors.
+    """
+    while branches := [branch for branch in _branches(error) if branch]:
+        error = min(branches, key=_distance)[0]
+    return error
+
+
+def _branches(error: ValidationError) -> list[list[ValidationError]]:
+    return getattr(error.kind, "context", [])
+
+
+def _distance(branch: Sequence[ValidationError]) -> tuple[int, int]:
+    constants = [each for each in branch if each.kind.name in {"const", "enum", "type"}]
+    return len(constants), len(branch)
+
+
+def _order(error: SchemaError) -> tuple[list[str], str]:
+    return [str(step) for step in error.path], error.message
+
+
+def _is_of_pattern(error: ValueError) -> bool:
+    from jsonschema_rs import ValidationErrorKind
+
+    return isinstance(getattr(error, "kind", None), ValidationErrorKind.Format)
+
+
+def _is_undecided(error: ValidationError) -> bool:
+    """A pattern was given up, here or in an alternative."""
+    from jsonschema_rs import ValidationErrorKind as Kind
+
+    if isinstance(error.kind, Kind.BacktrackLimitExceeded | Kind.RegexEngineFailure):
+        return True
+    return any(_is_undecided(each) for branch in _branches(error) for each in branch)
+
+
+def _reason(error: ValueError) -> _UncheckedError:
+    """Why a schema could not be compiled."""
+    from jsonschema_rs import ValidationError, ValidationErrorKind
+
+    if _is_of_pattern(error):
+        pattern = elide(str(getattr(error, "instance", "")), 60)
+        return _UncheckedError(f"the pattern {pattern!r} is not supported")
+    if not isinstance(error, ValidationError):  # nested too deeply
+        return _UncheckedError(str(error))
+    if isinstance(error.kind, ValidationErrorKind.Referencing):
+        return _UncheckedError(elide(error.message, _FAULT_LIMIT))
+    found = as_error(deepest(error))
+    what = f"{found.place}: {found.message}" if found.path else found.message
+    return _InvalidSchemaError(elide(_INVALID + what, _FAULT_LIMIT))
+
+
+class _Work:
+    """Counts what checking a value can visit, each pair of schema and value once."""
+
+    def __init__(self, schema: _CompiledSchema, effort: int) -> None:
+        self._schema = schema
+        self._left = effort
+        self._known: dict[tuple[int, int], tuple[int, int] | None] = {}  # None while counting
+        self._sizes: dict[int, int] = {}
+        self._depth = 0
+
+    def of(self, part: Any, value: Any) -> tuple[int, int]:
+        """Upper bounds of the units, and of the visits, for one part of the schema.
+
+        Raises:
+            RecursionError: its references form a loop, or the value is nested too deeply.
+        """
+        if not isinstance(part, dict):
+            return 1, 1
+        key = id(part), id(value)
+        if key not in self._known:
+            self._enter()
+            self._known[key] = None
+            self._known[key] = self._count(part, value)
+            self._depth -= 1
+        known = self._known[key]
+        if known is None:
+            raise RecursionError
+        return known
+
+    def size(self, value: Any) -> int:
+        """Characters and parts of a value."""
+        if isinstance(value, str):
+            return len(value)
+        if not isinstance(value, dict | list):
+            return 1
+        if id(value) not in self._sizes:
+            self._enter()
+            parts = [*value, *value.values()] if isinstance(value, dict) else value
+            self._sizes[id(value)] = 1 + sum(map(self.size, parts))
+            self._depth -= 1
+        if self._sizes[id(value)] > _MOST_CHARACTERS:
+            raise _UncheckedError("the value is too large")
+        return self._sizes[id(value)]
+
+    def _enter(self) -> None:
+        self._left -= 1
+        self._depth += 1
+        if self._left < 0:
+            raise _UncheckedError("checking it would take too long")
+        if self._depth > _DEEPEST:
+            raise RecursionError
+
+    def _count(self, part: dict[str, Any], value: Any) -> tuple[int, int]:
+        listed = [part[name] for name in ("enum", "const", "required") if name in part]
+        units = 1 + len(part.get("properties", ())) + sum(map(self.size, listed))
+        visits = 1
+        if isinstance(value, str):
+            units += len(value) // 10 + self._of_matches(part.get("pattern"), (value,))
+        elif part.get("uniqueItems"):
+            units += self.size(value)
+        if isinstance(value, dict):
+            for pattern in part.get("patternProperties", ()):
+                units += len(value) + self._of_matches(pattern, value)
+        for inner in self._in_place(part, value):
+            more, visited = self.of(inner, value)
+            units, visits = units + more, visits + visited
+        if any(keyword in part for keyword in _UNEVALUATED):  # what is in place is visited again
+            units, visits = 3 * units, 3 * visits
+        for inner, member in _applied(part, value):
+            more, visited = self.of(inner, member)
+            units, visits = units + more, visits + visited
+        return units, visits
+
+    def _in_place(self, part: dict[str, Any], value: Any) -> Iterator[Any]:
+        for keyword in _LISTS:
+            yield from part.get(keyword, ())
+        yield from (part[keyword] for keyword in _SINGLE if keyword in part)
+        for keyword in ("dependentSchemas", "dependencies") if isinstance(value, dict) else ():
+            yield from part.get(keyword, {}).values()
+        for keyword in _REFERENCES:
+            if isinstance(part.get(keyword), str):
+                yield from self._schema.targets(part[keyword])
+
+    def _of_matches(self, pattern: Any, texts: Collection[str]) -> int:
+        """Units of matches: one for ten characters and elements of the pattern, multiplied."""
+        if not isinstance(pattern, str):
+            return 0
+        if not self._schema.is_backtracking:
+            return sum(map(len, texts)) * unrolled(pattern) // 10
+        if max(map(len, texts), default=0) > _LONGEST_BACKTRACKED:
+            what = f"the text is too long to match against the pattern {elide(pattern, 60)!r}"
+            raise _UncheckedError(what)
+        return 2 * _BACKTRACKS * len(texts)
+
+
+def _applied(part: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
+    """Subschemas with the members or items that they apply to."""
     if isinstance(value, dict):
-        _running.get().watch.tick()
-        return frozenset((name, _identity(each)) for name, each in value.items())
-    if isinstance(value, list):
-        _running.get().watch.tick()
-        return tuple(_identity(each) for each in value)
-    return (bool, value) if isinstance(value, bool) else value
+        named = part.get("properties", {})
+        yield from ((inner, value[name]) for name, inner in named.items() if name in value)
+        others = [member for name, member in value.items() if name not in named]
+        yield from ((part.get("additionalProperties"), member) for member in others)
+        every = (*part.get("patternProperties", {}).values(), part.get("unevaluatedProperties"))
+        yield from ((inner, member) for inner in every for member in value.values())
+        yield from ((part.get("propertyNames"), name) for name in value)
+    elif isinstance(value, list):
+        items = part.get("items")
+        first = items if isinstance(items, list) else part.get("prefixItems", ())
+        yield from zip(first, value, strict=False)
+        rest = part.get("additionalItems") if isinstance(items, list) else items
+        every = (rest, part.get("contains"), part.get("unevaluatedItems"))
+        yield from ((inner, member) for inner in every for member in value)
 
 
-def _quoted(value: Any) -> str:
-    return elide(repr(value[:_LARGEST] if isinstance(value, str) else value), 2 * _FINDING_LIMIT)
+def _parts_of(pattern: str) -> int:
+    """How many ordinary parts of a schema take as long to compile: 4 µs each."""
+    if len(pattern) > LONGEST:
+        return _MOST_PARTS
+    return 40 + unrolled(pattern) + (1_000 if r"\p" in pattern.lower() else 0)
 
 
-def _is_too_large(value: object, watch: Stopwatch) -> bool:
-    size, stack = 0, [value]
-    while stack:
-        watch.tick()
-        part = stack.pop()
-        if isinstance(part, dict):
-            size += len(part) + sum(map(len, part))
-            stack.extend(part.values())
-        elif isinstance(part, list):
-            size += len(part)
-            stack.extend(part)
-        elif isinstance(part, str):
-            size += len(part)
-        if size > _LARGEST:
-            return True
-    return False
+def part_at(reference: str, root: Any) -> Any:
+    """The part of a schema that a pointer such as `#/$defs/a` leads to; None if there is none.
+
+    Source: RFC 6901, section 6.
+    """
+    found = root
+    for step in reference.removeprefix("#").split("/")[1:]:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict):
+            found = found.get(name)
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return None
+    return found
 
 
-def _without_dialect(schema: Any) -> Any:
-    if not isinstance(schema, dict):
-        return schema
-    return {name: part for name, part in schema.items() if not names_dialect((name, part))}
+_kept: dict[int, tuple[Any, _CompiledSchema | _UncheckedError]] = {}
+"""Compiled schemas by the identity of their source, which is kept so that it stays taken."""
 
 
-def _without_dialects(schema: Any, watch: Stopwatch) -> Any:
-    watch.tick()
-    if isinstance(schema, list):
-        return [_without_dialects(part, watch) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    parts = _without_dialect(schema).items()
-    return {name: _without_dialects(part, watch) for name, part in parts}
+def _compiled(schema: Any) -> _CompiledSchema:
+    if id(schema) not in _kept:
+        try:
+            made: _CompiledSchema | _UncheckedError = _CompiledSchema(schema)
+        except _UncheckedError as error:
+            made = error
+        while len(_kept) >= _COMPILED:
+            del _kept[next(iter(_kept))]
+        _kept[id(schema)] = (schema, made)
+    found = _kept[id(schema)][1]
+    if isinstance(found, _UncheckedError):
+        raise found
+    return found

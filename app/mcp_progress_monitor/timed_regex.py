@@ -67,10 +67,11 @@ def _is_too_large(pattern: str) -> bool:
     counts = [_as_count(count) for count in _COUNT.findall(pattern)]
     if math.prod(counts) * len(pattern) <= _FEW:
         return False
-    return bool(_ODD.search(pattern)) or _unrolled(pattern) > _MOST_UNROLLED
+    return bool(_ODD.search(pattern)) or unrolled(pattern) > _MOST_UNROLLED
 
 
-def _unrolled(pattern: str) -> int:
+@lru_cache(maxsize=256)
+def unrolled(pattern: str) -> int:
     """The number of elements of the pattern with all counted repetitions expanded."""
     sizes, last = [0], 0
     for element in _ELEMENT.finditer(pattern):

@@ -14,7 +14,6 @@ import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_progress_monitor.checking.judge import SessionChecker
-from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, LineSplitter
@@ -95,7 +94,7 @@ class Stages:
         self.count = count
         self.tracker = Tracker()
         self.recorder = Recorder()
-        self.check = SessionChecker(lambda _request: None, schemas=SchemaChecks(0.0))
+        self.check = SessionChecker(lambda _request: None)
         self._chunks = _chunks(shape, tokens, count)
         self._framer = Framer("flood#1", FrameNumbers())
         self._conversation = Conversation("flood#1")

@@ -43,7 +43,7 @@ def test_a_form_is_filled_in_field_by_field(tmp_path: Path, era: str) -> None:
         user.type("")
         user.expect("Your name (name)")
         user.type("A")
-        user.expect("'A' is too short")
+        user.expect('"A" is shorter than 2')
         user.expect("Your name (name)")
         user.type("Ada")
         for name in ("email", "website", "birthday", "meeting"):

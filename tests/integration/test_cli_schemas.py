@@ -46,7 +46,7 @@ def test_arguments_that_break_the_schema_are_refused_with_the_way_to_send_them(
 ) -> None:
     ran = call(tmp_path, "--args", '{"n": "three"}', inputSchema=INTEGER)
     assert (ran.code, ran.out) == (2, "")
-    assert "n: 'three' is not of type 'integer'" in ran.err
+    assert 'n: "three" is not of type "integer"' in ran.err
     assert "add --no-validate" in ran.err
 
 
@@ -59,11 +59,11 @@ def test_they_are_sent_as_they_are_where_the_user_insists(tmp_path: Path) -> Non
 
 
 def test_what_could_not_be_checked_is_reported_and_sent(tmp_path: Path) -> None:
-    schema = {"type": "object", "properties": {"a": {"pattern": "(x+x+)+y"}}}
+    schema = {"type": "object", "properties": {"a": {"pattern": "(?=x)(x+x+)+y"}}}
     ran = call(tmp_path, "--arg", f"a={'x' * 3_000}", inputSchema=schema)
     assert ran.code == 0
     assert "could not be fully validated" in ran.err
-    assert "matching the pattern '(x+x+)+y' took too long" in ran.err
+    assert "the text is too long to match against the pattern" in ran.err
 
 
 # Results
@@ -82,7 +82,7 @@ def test_a_result_that_breaks_the_output_schema_is_reported(tmp_path: Path) -> N
     assert finding["rule"] == "output-schema"
     assert finding["level"] == "error"
     assert finding["job"] == told.only("result")[0]["job"]
-    assert finding["text"] == "structuredContent: count: 'three' is not of type 'integer'"
+    assert finding["text"] == 'structuredContent: count: "three" is not of type "integer"'
     assert told.only("summary")[0]["findings"] == 1
 
 
@@ -107,7 +107,7 @@ def test_a_result_that_fits_or_tells_of_an_error_is_not_marked(
 
 
 def test_a_result_that_cannot_be_checked_in_time_is_reported_as_such(tmp_path: Path) -> None:
-    schema = {"type": "object", "properties": {"a": {"pattern": "(x+x+)+y"}}}
+    schema = {"type": "object", "properties": {"a": {"pattern": "(?=x)(x+x+)+y"}}}
     result = {"content": [], "structuredContent": {"a": "x" * 3_000}}
     (finding,) = call(tmp_path, "--json", outputSchema=schema, result=result).only("finding")
     assert (finding["rule"], finding["level"]) == ("output-unchecked", "info")

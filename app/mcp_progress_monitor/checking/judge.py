@@ -7,7 +7,6 @@ compared with the official schemas when there is time.
 
 from __future__ import annotations
 
-import collections
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.checking import messages, progress, surroundings, tasks
@@ -22,7 +21,6 @@ from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import Needs
 from mcp_progress_monitor.findings.finding import Finding, Level, Rule
-from mcp_progress_monitor.json_schema import Stopwatch
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
     ConnectionNegotiated,
@@ -51,7 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.checking.results import Result
-    from mcp_progress_monitor.checking.schemas import Due
     from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import Frame, PlainTick
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -449,11 +446,6 @@ def _answers_probe(connection: JudgedConnection, fact: Fact) -> bool:
     return probed and fact.standing is RequestStanding.UNKNOWN
 
 
-MOST_WAITING: Final = 50_000
-"""The most messages waiting for the schema check; others are counted as unchecked."""
-MOST_WAITING_BYTES: Final = 64_000_000
-
-
 class SessionChecker:
     """The judge and the schema checks, fed by the same updates.
 
@@ -464,17 +456,10 @@ class SessionChecker:
         self,
         job_of: Callable[[int], JobId | None],
         baseline: Mapping[str, Mapping[str, str]] | None = None,
-        schemas: SchemaChecks | None = None,
     ) -> None:
-        """See `SessionJudge`; `schemas` has its own budget of time."""
+        """See `SessionJudge`."""
         self.judge = SessionJudge(job_of, baseline)
-        self.schemas = SchemaChecks() if schemas is None else schemas
-        self._waiting: collections.deque[tuple[int, Due, bytes]] = collections.deque()
-        self._waiting_bytes = 0
-
-    @property
-    def waiting(self) -> int:
-        return len(self._waiting)
+        self.schemas = SchemaChecks()
 
     def take(
         self,
@@ -482,31 +467,12 @@ class SessionChecker:
         facts: Sequence[Fact],
         marked: Mapping[int, tuple[Finding, ...]],
     ) -> None:
-        """Judge a chunk, and queue its messages for `work`."""
+        """Judge a chunk, and compare its messages with the official schema."""
         self.judge.take(frames, facts, marked)
         errors = self.judge.results.error_frames()
         errors.update([number for number, found in marked.items() if _has_error(found)])
-        waiting, size = self._waiting, self._waiting_bytes
-        for each in self.schemas.due(self.judge.connection, frames, facts):
-            if each[0] in errors:
-                continue
-            if len(waiting) >= MOST_WAITING or size > MOST_WAITING_BYTES:
-                self.schemas.unchecked += 1
-            else:
-                waiting.append(each)
-                size += len(each[2])
-        self._waiting_bytes = size
-
-    def work(self, budget_s: float) -> bool:
-        """Compare messages with schemas for about `budget_s`; returns whether any are left."""
-        watch = Stopwatch(budget_s)
-        while self._waiting and watch.left_s:
-            number, due, raw = self._waiting.popleft()
-            self._waiting_bytes -= len(raw)
-            found = self.schemas.check(number, due, raw)
-            if found is not None:
-                self.judge.state(*found)
-        return bool(self._waiting)
+        for found in self.schemas.take(self.judge.connection, frames, facts, errors):
+            self.judge.state(*found)
 
 
 _STATED_BESIDE: Final = frozenset({TaskStated, PartReceived})

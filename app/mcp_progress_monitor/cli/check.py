@@ -24,7 +24,6 @@ from mcp_progress_monitor.checking.report import (
     read_baseline,
 )
 from mcp_progress_monitor.checking.sarif import as_sarif
-from mcp_progress_monitor.checking.schemas import BUDGET_S
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import check_filter
@@ -125,7 +124,6 @@ class RecordingCheck:
 
     def _take(self, update: Update) -> None:
         self._check.take(update.frames, update.facts, update.changes.marked)
-        self._check.work(BUDGET_S)
 
     def file(
         self, path: str, results: Iterable[Result], known: Collection[str] = ()

@@ -81,27 +81,11 @@ _SESSIONS: Final = (
     "mcp_progress_monitor.sessions.transport.stdio",
 )
 
-_SCHEMAS: Final = (
-    "regex",
-    "attrs",
-    "rpds",
-    "referencing.jsonschema",
-    "jsonschema_specifications",
-    "jsonschema.exceptions",
-    "jsonschema",
-)
-"""In this order no step takes long; a server's first form would import everything at once."""
-
-
-def loading_schemas() -> tuple[Callable[[], object], ...]:
-    return tuple(functools.partial(importlib.import_module, name) for name in _SCHEMAS)
-
-
+_SCHEMAS: Final = ("jsonschema_rs",)  # for the first message and the first form
 _SESSION_BUS: Final = ("mcp_progress_monitor.gui.notifications.session_bus",)
 """The first job wants it, to keep the computer awake; QtDBus takes 15 ms to load."""
 
 
 def loading() -> tuple[Callable[[], object], ...]:
-    names = (*_SESSIONS, *_FILTERS, *(_SESSION_BUS if sys.platform == "linux" else ()))
-    steps = tuple(functools.partial(importlib.import_module, name) for name in names)
-    return (*steps, *loading_schemas())
+    names = (*_SESSIONS, *_FILTERS, *_SCHEMAS, *(_SESSION_BUS if sys.platform == "linux" else ()))
+    return tuple(functools.partial(importlib.import_module, name) for name in names)

@@ -9,20 +9,18 @@ import anyio
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.json_schema import PATIENT_S, Stopwatch, find_errors
+from mcp_progress_monitor.json_schema import PATIENT, QUICK, find_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jsonschema import ValidationError
-
+    from mcp_progress_monitor.json_schema import SchemaError
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.offers import Tool
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _MOST: Final = 20
 _LARGEST_REPLY: Final = 8_000_000
-_LOOKED_AT: Final = 100
 _TEXT_LIMIT: Final = 300
 
 
@@ -36,28 +34,17 @@ class Checked(NamedTuple):
     unchecked: tuple[str, ...] = ()
 
 
-def check_value(schema: JsonObject, value: object, watch: Stopwatch | None = None) -> Checked:
-    found = find_errors(schema, value, _LOOKED_AT, watch)
-    violations = [_text(error) for error in sorted(found.errors, key=_place)[:_MOST]]
-    return Checked(violations, found.unchecked)
+def check_value(schema: JsonObject, value: object, effort: int = QUICK) -> Checked:
+    found = find_errors(schema, value, _MOST, effort)
+    return Checked(list(map(_text, found.errors)), found.unchecked)
 
 
-async def check_in_thread(check: Callable[[Stopwatch], Checked]) -> Checked:
-    """Run a check with a longer limit, in a thread; a cancel ends it immediately."""
-    started: list[Stopwatch] = []
-
-    def run() -> Checked:
-        started.append(Stopwatch(PATIENT_S))
-        return check(started[0])
-
-    try:
-        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
-    finally:
-        for watch in started:
-            watch.cancel()
+async def check_in_thread(check: Callable[[int], Checked]) -> Checked:
+    """Run a check with more effort, in a thread; a cancel does not wait for it."""
+    return await anyio.to_thread.run_sync(check, PATIENT, abandon_on_cancel=True)
 
 
-def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None) -> Checked:
+def check_output(schema: JsonObject, raw: bytes, effort: int = QUICK) -> Checked:
     """Check a reply to `tools/call`, as received, against the tool's output schema.
 
     Source: 2025-11-25 "Tools", "Output Schema". A result that reports an error need not match it.
@@ -70,7 +57,7 @@ def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None)
         return Checked([])
     if "structuredContent" not in result:
         return Checked(["structuredContent is missing"])
-    violations, unchecked = check_value(schema, result["structuredContent"], watch)
+    violations, unchecked = check_value(schema, result["structuredContent"], effort)
     return Checked([f"structuredContent: {violation}" for violation in violations], unchecked)
 
 
@@ -86,23 +73,9 @@ def named_tool(server: ServerSnapshot, name: str) -> Tool:
     return found
 
 
-def _place(error: ValidationError) -> str:
-    return str(error.json_path)
-
-
-def _text(error: ValidationError) -> str:
+def _text(error: SchemaError) -> str:
     """The field by its path from the arguments' root, and its violation."""
-    path = str(error.json_path).removeprefix("$").removeprefix(".")
-    message = formatting.elide(str(error.message), _TEXT_LIMIT)
-    missing = _missing(error)
-    if missing is not None:
-        path, message = f"{path}.{missing}".removeprefix("."), "a value is required"
+    path, message = error.place, formatting.elide(error.message, _TEXT_LIMIT)
+    if error.missing is not None and error.missing.isidentifier():
+        path, message = f"{path}.{error.missing}".removeprefix("."), "a value is required"
     return f"{path}: {message}" if path else message
-
-
-def _missing(error: ValidationError) -> str | None:
-    """The missing member, if that is the error and its name can be part of a path."""
-    if error.validator != "required":
-        return None
-    (name,) = error.validator_value
-    return name if isinstance(name, str) and name.isidentifier() else None

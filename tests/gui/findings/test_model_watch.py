@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.engine.updates import Listeners, Update
-from mcp_progress_monitor.gui.feed import Load, Throttle
+from mcp_progress_monitor.gui.feed import Throttle
 from mcp_progress_monitor.gui.findings import model as watching
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.playback.playback import Playback
@@ -45,7 +43,6 @@ def test_the_window_finds_what_check_finds(qtbot: QtBot, rule: str, kind: str) -
     path = FOLDER / f"{rule}.{kind}.mcprec"
     model = FindingsModel()
     read(model.watch, Playback(path))
-    qtbot.waitUntil(lambda: model.watch.waiting == 0, timeout=10_000)
     model.watch.publish()
     expected = check_file(path)
     key = lambda each: (each[0], each[3] or 0)  # noqa: E731
@@ -128,30 +125,6 @@ def test_findings_wait_while_a_flood_leaves_the_window_no_time(
         source.listeners.publish(update)
     qtbot.waitUntil(lambda: model.rowCount() == 1, timeout=10_000)
     assert len(asked) == 3
-
-
-def test_in_a_flood_schemas_are_checked_as_often_as_the_thread_runs(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loads = [Load(5.0 * number, 2.0 * number, 5.0 * number, 2.0 * number) for number in range(500)]
-    asked, worked = itertools.count(), list[int]()
-
-    def work(_check: SessionChecker, _longest_s: float) -> bool:
-        worked.append(next(asked))
-        return True
-
-    monkeypatch.setattr(watching, "_WORK_MS", 5)
-    monkeypatch.setattr(watching, "_FLOOD_WORK_MS", 7)
-    monkeypatch.setattr(SessionChecker, "work", work)
-    monkeypatch.setattr(Load, "until_now", lambda: loads[next(asked)])
-    source, model = FakeSource(), FindingsModel()
-    model.watch.follow(source)
-    for update in updates_of(FOLDER / "SCHEMA-1.broken.mcprec"):
-        source.listeners.publish(update)
-    qtbot.waitUntil(lambda: len(worked) >= 3, timeout=10_000)
-    model.watch.detach()
-    # After 7 ms of the thread's time, which are three and a half intervals.
-    assert all(later - earlier >= 4 for earlier, later in itertools.pairwise(worked))
 
 
 def test_a_silence_is_found_while_it_lasts(

@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_not_sent_and_reported_at_its_field(
     with qtbot.assertNotEmitted(panel.answer_requested):
         view.accept.click()
     words = [label.text() for label in view.body.findChildren(QLabel)]
-    assert any("too short" in each for each in words)
+    assert any("shorter than" in each for each in words)
     assert view.note.isVisible()
 
 

@@ -159,7 +159,7 @@ def test_what_is_no_number_stays_and_is_named_at_the_field(form: SchemaForm) -> 
     QTest.keyClicks(_line(form, "rows"), "12a")
     assert form.value()["rows"] == "12a"
     form.check()
-    assert "'12a' is not of type 'integer'" in _violations(form)
+    assert '"12a" is not of type "integer"' in _violations(form)
 
 
 def test_values_of_another_type_are_kept_as_json(form: SchemaForm) -> None:

@@ -124,7 +124,7 @@ def test_more_fields_than_people_fill_in_are_entered_as_json(form: SchemaForm) -
     assert form.value() == {"f1": "x"}
     form.set_value({"f1": 1})
     assert [violation.path for violation in form.check()] == [("f1",)]
-    assert "f1: 1 is not of type 'string'" in _shown(form)
+    assert 'f1: 1 is not of type "string"' in _shown(form)
 
 
 def test_nested_fields_end_somewhere(form: SchemaForm) -> None:
@@ -138,10 +138,10 @@ def test_nested_fields_end_somewhere(form: SchemaForm) -> None:
 
 
 def test_what_could_not_be_checked_is_reported_beside_the_form(form: SchemaForm) -> None:
-    field = {"type": "string", "pattern": "(x+x+)+y"}
-    form.set_schema({"type": "object", "properties": {"a": field}}, {"a": "x" * 3_000})
+    field = {"type": "string", "pattern": "(?=x)(x+x+)+y"}
+    form.set_schema({"type": "object", "properties": {"a": field}}, {"a": "x" * 1_500})
     assert form.check() == []
-    assert "Not checked: matching the pattern '(x+x+)+y' took too long." in _shown(form)
+    assert "Not checked: matching a pattern took too long." in _shown(form)
     form.set_value({"a": "y"})
     assert [violation.path for violation in form.check()] == [("a",)]
     assert "Not checked" not in _shown(form)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.checking.judge import SessionChecker
-from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
@@ -68,7 +67,7 @@ class Session:
     def __init__(self, revision: str, *, at_once: bool) -> None:
         self.at_once, self.runs = at_once, 0
         self.tracker, self.recorder = Tracker(), Recorder()
-        self.check = SessionChecker(self.tracker.job_of, schemas=SchemaChecks(0.0))
+        self.check = SessionChecker(self.tracker.job_of)
         self.conversation = Conversation("s#1")
         self.framer = Framer("s#1", FrameNumbers())
         self.kept: list[Any] = []

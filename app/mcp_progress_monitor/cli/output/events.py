@@ -8,11 +8,8 @@ import time
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Final
 
-import anyio
-
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.results import text_of
-from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.cli.asking.asker import is_reported_rule
 from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.cli.output.job_text import ReplyViolations
@@ -27,7 +24,6 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.formatting import visible
-from mcp_progress_monitor.json_schema import QUICK_S
 from mcp_progress_monitor.protocol.eras import era_of
 from mcp_progress_monitor.protocol.facts import (
     MESSAGE_LIMIT,
@@ -67,10 +63,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import SignIn
     from mcp_progress_monitor.tracker.tracker import Jobs
 
-_WORK_EVERY_S: Final = 0.1
-_WORK_S: Final = 0.004
-"""Time for official schemas in each interval: few messages wait long, and a flood is sampled."""
-_LAST_WORK_S: Final = 0.5  # for waiting messages at the end; the rest count as unchecked
 _LATE = frozenset(RequestStanding) - {RequestStanding.ACTIVE, RequestStanding.UNKNOWN}
 
 
@@ -332,7 +324,7 @@ class JsonEvents(Front):
         self._asked: set[int] = set()
         self._settling: set[JobId] = set()
         self._held: list[str] = []
-        self._check = SessionChecker(engine.jobs.job_of, schemas=SchemaChecks(math.inf, QUICK_S))
+        self._check = SessionChecker(engine.jobs.job_of)
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,
@@ -430,25 +422,13 @@ class JsonEvents(Front):
             self._error(job, "local", "Interrupted")
         self._open.clear()
 
-    async def animate(self) -> None:
-        """Compare messages with the official schemas when there is time.
-
-        All other events are written when they happen.
-        """
-        while True:
-            await anyio.sleep(_WORK_EVERY_S)
-            if self._check.waiting:
-                self._check.work(_WORK_S)
-                self._write("".join(self._findings()))
-
     def close(self) -> None:
         """Write the summary, which is always the last event."""
         self._settling.clear()
-        self._check.work(_LAST_WORK_S)
         self._check.judge.finish()
         self._write("".join(self._findings()))
         counts = len(self._jobs), self._finding_count, self._frame_count
-        unchecked = self._check.schemas.unchecked + self._check.waiting
+        unchecked = self._check.schemas.unchecked
         path = self._engine.recording.path
         self._write(summary_line(self._now(), *counts, path, unchecked))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
@@ -54,7 +55,6 @@ from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import UNSET, SchemaViolation, validate
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
-from mcp_progress_monitor.json_schema import Stopwatch
 from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
 from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, DefaultLimits, usual_limits
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -541,10 +541,12 @@ class CallForm(QWidget):
 
     def _violations_of_sets(self) -> list[SchemaViolation]:
         """The errors in the first invalid set, as far as time allows."""
-        watch = Stopwatch(_CHECK_S)
+        until = time.thread_time() + _CHECK_S
         schema = {} if self._offer is None else self._offer.schema
         for position, each in enumerate(self._options.sets, 1):
-            found = validate(schema, {**self._form.value(), **each}, watch).violations
+            if time.thread_time() > until:
+                break
+            found = validate(schema, {**self._form.value(), **each}).violations
             if found:
                 return [SchemaViolation((), _of_set(position, one)) for one in found]
         return []

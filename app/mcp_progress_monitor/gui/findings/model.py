@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -14,7 +13,6 @@ from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.formatting import number, one_line
 from mcp_progress_monitor.gui.common.labels import Badge, ServerTitles
 from mcp_progress_monitor.gui.common.tables import TitledTable
-from mcp_progress_monitor.gui.deferred_startup import loading_schemas
 from mcp_progress_monitor.gui.feed import CHECKED_MS, Load, Throttle
 
 if TYPE_CHECKING:
@@ -298,11 +296,6 @@ _MOST_AT_ONCE: Final = 10  # findings published at once: some 2 ms of work for t
 _PASSING_MS: Final = 5_000  # interval between checks for silence, at most
 _LATER_MS: Final = 500
 """Delay of the check after a deadline: a tap's recording is read a little later than written."""
-_WORK_S: Final = 0.002
-_WORK_MS: Final = 50
-_IDLE_WORK_MS: Final = 1
-_FLOOD_WORK_MS: Final = 200
-"""Interval between slices of schema checks while messages arrive, and afterwards."""
 
 
 class JobsOfRequests(Protocol):
@@ -330,12 +323,10 @@ class FindingsWatch(QObject):
     """Checks what a source publishes against the rules.
 
     Chunks of plain ticks cost only a few steps. Silence is judged while it lasts, by a timer that
-    runs while the judge waits for something. Messages are compared with the official schemas in
-    slices; in a flood some are skipped and counted.
+    runs while the judge waits for something.
     """
 
     changed = Signal(object)  # `list[Result]`: new ones and those that occurred again; never empty
-    rested = Signal()  # all pending schema checks are done
     restarted = Signal()  # all findings are gone
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -347,15 +338,11 @@ class FindingsWatch(QObject):
         self._publishing = QTimer(self, singleShot=True)
         self._publishing.timeout.connect(self._on_due)
         self._throttle = Throttle()
-        self._working = QTimer(self)
-        self._working.timeout.connect(self._work)
-        self._worked = Load(-math.inf, 0.0, 0.0, 0.0)
         self._passing = QTimer(self, singleShot=True)
         self._passing.timeout.connect(self._pass_time)
         self._pause_ms = INTERVAL_MS
         self._pending: dict[int, Result] = {}
         """The results that views do not show yet, each once."""
-        self._loading = list(loading_schemas())
 
     def follow(self, source: JudgedSource) -> None:
         self.detach()
@@ -368,7 +355,6 @@ class FindingsWatch(QObject):
             self._leave()
             self._leave = None
         self._publishing.stop()
-        self._working.stop()
         self._passing.stop()
 
     @Slot()
@@ -385,13 +371,12 @@ class FindingsWatch(QObject):
             self._is_finished = True
             self._passing.stop()
             self._check.judge.finish()
-            self._working.setInterval(_IDLE_WORK_MS)
             self.publish()
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is pending: no timer runs."""
-        return not (self._publishing.isActive() or self._working.isActive())
+        return not self._publishing.isActive()
 
     @property
     def results(self) -> Sequence[Result]:
@@ -402,12 +387,8 @@ class FindingsWatch(QObject):
         return 0 if self._check is None else self._check.judge.results.dropped
 
     @property
-    def waiting(self) -> int:
-        return 0 if self._check is None else self._check.waiting
-
-    @property
     def unchecked(self) -> int:
-        """Messages that were not compared with the official schemas: too large, or too many."""
+        """Messages that were not compared with the official schemas: too large, or too deep."""
         return 0 if self._check is None else self._check.schemas.unchecked
 
     def rules(self) -> Mapping[str, RuleState]:
@@ -442,18 +423,13 @@ class FindingsWatch(QObject):
             self.publish()
 
     def _begin(self) -> None:
-        from mcp_progress_monitor.checking.judge import SessionChecker
-        from mcp_progress_monitor.checking.schemas import SchemaChecks  # late: no start waits
-        from mcp_progress_monitor.json_schema import QUICK_S
+        from mcp_progress_monitor.checking.judge import SessionChecker  # late: no start waits
 
         source = self._source
         if source is not None:
-            schemas = SchemaChecks(math.inf, QUICK_S)
-            self._check = SessionChecker(source.jobs.job_of, schemas=schemas)
+            self._check = SessionChecker(source.jobs.job_of)
         self._is_finished = False
         self._pending.clear()
-        self._working.stop()
-        self._working.setInterval(_WORK_MS)
         self._passing.stop()
 
     def _on_update(self, update: Update) -> None:
@@ -461,8 +437,6 @@ class FindingsWatch(QObject):
         if check is None or not update.frames:
             return
         check.take(update.frames, update.facts, update.changes.marked)
-        if check.waiting and not self._working.isActive():
-            self._working.start()
         if not self._passing.isActive():
             self._passing.start(_PASSING_MS)
         self._publish_soon(check)
@@ -483,20 +457,3 @@ class FindingsWatch(QObject):
     def _publish_soon(self, check: SessionChecker) -> None:
         if check.judge.results.has_changed and not self._publishing.isActive():
             self._publishing.start(self._pause_ms)
-
-    @Slot()
-    def _work(self) -> None:
-        """Check for a moment; in a flood, for a hundredth of the time that the thread runs."""
-        check, now = self._check, Load.until_now()
-        load = now.since(self._worked)
-        if load.is_saturated and load.ran < _FLOOD_WORK_MS:
-            return
-        self._worked = now
-        if self._loading:  # all of it at once would take 60 ms
-            self._loading.pop(0)()
-            return
-        if check is None or not check.work(_WORK_S):
-            self._working.stop()
-            self.rested.emit()
-        if check is not None:
-            self._publish_soon(check)

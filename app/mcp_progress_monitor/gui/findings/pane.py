@@ -242,7 +242,6 @@ class FindingsPane(QWidget):
         self.tree.selectionModel().currentChanged.connect(self._show_details)
         self.rules_table.selectionModel().currentChanged.connect(self._show_details)
         self.model.badges_changed.connect(self._on_findings_changed)
-        self.model.watch.rested.connect(self._on_findings_changed)
         self.model.seen_again.connect(self._on_seen_again)
         self.model.ignored_changed.connect(self._on_ignored_changed)
         self.model.modelReset.connect(self._on_findings_changed)
@@ -369,8 +368,6 @@ class FindingsPane(QWidget):
         watch = self.model.watch
         if watch.dropped:
             yield f"{number(watch.dropped)} more counted but not listed"
-        if watch.waiting:
-            yield f"{number(watch.waiting)} messages to compare with the schema"
         if watch.unchecked:
             yield f"{number(watch.unchecked)} messages not validated against the schema"
 

@@ -358,7 +358,7 @@ class VariantField(FormField):
         field.show()
 
     def _fitting(self, value: object) -> int:
-        root, watch = self.context.root, self.context.work.watch
+        root, has_time = self.context.root, self.context.work.has_time
         of_kind = [
             position
             for position, each in enumerate(self._variants)
@@ -367,7 +367,8 @@ class VariantField(FormField):
         exact = (
             position
             for position in of_kind
-            if not validate({**root, **self._variants[position]}, value, watch).violations
+            if not has_time()
+            or not validate({**root, **self._variants[position]}, value).violations
         )
         return next(exact, of_kind[0] if of_kind else 0)
 

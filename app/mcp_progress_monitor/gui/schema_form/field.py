@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -13,7 +14,6 @@ from shiboken6 import isValid
 from mcp_progress_monitor.gui.common.controls import mark_invalid, plain_label, set_text_colour
 from mcp_progress_monitor.gui.schema_form.schema import UNSET, Schema
 from mcp_progress_monitor.gui.theme import Appearance, Tone
-from mcp_progress_monitor.json_schema import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,14 +40,14 @@ _CHOOSING_S: Final = 0.03
 class FormBuild(QObject):
     """The creation of one form's fields in slices, and its limits.
 
-    `watch` limits the time for finding out which variants fit.
+    `has_time` limits the processor time for finding out which variants fit.
     """
 
     finished = Signal()  # all fields are created
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.watch = Stopwatch(_CHOOSING_S)
+        self._choosing_until = time.thread_time() + _CHOOSING_S
         self._fields_left = MOST_FIELDS
         self._allowance = _AT_ONCE
         self._waiting: collections.deque[tuple[QObject, Callable[[], None], int]]
@@ -58,6 +58,9 @@ class FormBuild(QObject):
     @property
     def is_finished(self) -> bool:
         return not self._waiting
+
+    def has_time(self) -> bool:
+        return time.thread_time() < self._choosing_until
 
     def room(self, wanted: int) -> int:
         """Reserve up to `wanted` of the remaining fields; returns their number."""
@@ -96,7 +99,7 @@ class FormBuild(QObject):
     def _on_turn(self) -> None:
         if not self._waiting:
             self._allowance = _AT_ONCE
-            self.watch = Stopwatch(_CHOOSING_S)
+            self._choosing_until = time.thread_time() + _CHOOSING_S
             self._timer.stop()
             return
         self._allowance = 0  # nested parts are created later as well

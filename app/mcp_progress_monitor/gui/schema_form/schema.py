@@ -9,19 +9,11 @@ from __future__ import annotations
 import enum
 import itertools
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
-from urllib.parse import unquote
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.json_schema import find_errors
+from mcp_progress_monitor.json_schema import SchemaError, find_errors, part_at
 from mcp_progress_monitor.wording.content import schema_limits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jsonschema import ValidationError
-
-    from mcp_progress_monitor.json_schema import Stopwatch
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -302,19 +294,9 @@ def _names_of(*lists: list[Any]) -> list[str]:
 
 
 def _target(reference: object, root: Schema) -> Schema:
-    """Resolve a JSON pointer within `root`; empty if it leads nowhere."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return {}
-    found: object = root
-    for step in reference[1:].split("/")[1:]:
-        name = unquote(step).replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = found.get(name)
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            return {}
-    return _as_schema(found)
+    """Resolve a reference within `root`; empty if it leads nowhere."""
+    is_within = isinstance(reference, str) and reference.startswith("#")
+    return _as_schema(part_at(str(reference), root)) if is_within else {}
 
 
 Path: TypeAlias = tuple[str | int, ...]  # member names and positions from the root
@@ -338,24 +320,16 @@ class Validation(NamedTuple):
     unchecked: tuple[str, ...]
 
 
-def validate(schema: Schema, value: object, watch: Stopwatch | None = None) -> Validation:
-    """Check `value` against `schema`: at most `_MOST` violations, within the time of `watch`."""
-    errors, unchecked = find_errors(schema, value, _MOST, watch)
-    violations = {violation for error in errors for violation in _violations(error)}
-    return Validation(sorted(violations, key=_place), unchecked)
+def validate(schema: Schema, value: object) -> Validation:
+    """Check `value` against `schema`: at most `_MOST` violations."""
+    errors, unchecked = find_errors(schema, value, _MOST)
+    return Validation(list(dict.fromkeys(map(_violation, errors))), unchecked)
 
 
-def _violations(error: ValidationError) -> Iterator[SchemaViolation]:
-    path: Path = tuple(error.absolute_path)
-    if error.validator == "required" and isinstance(error.instance, dict):
-        for name in error.validator_value:
-            yield SchemaViolation((*path, name), "this is required", is_missing=True)
-    else:
-        yield SchemaViolation(path, one_line(str(error.message), _TEXT_LIMIT))
-
-
-def _place(violation: SchemaViolation) -> tuple[list[str], str]:
-    return [str(step) for step in violation.path], violation.message
+def _violation(error: SchemaError) -> SchemaViolation:
+    if error.missing is not None:
+        return SchemaViolation((*error.path, error.missing), "this is required", is_missing=True)
+    return SchemaViolation(error.path, one_line(error.message, _TEXT_LIMIT))
 
 
 def range_text(schema: Schema) -> str:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import anyio
 import pytest
 
-from mcp_progress_monitor.checking import judge
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.cli.output.events import pace
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 from tests.job_stand_ins import job
-from tests.patience import PATIENCE_S
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import notice, tick
 from tests.unit.cli.witness import Witness
@@ -346,37 +343,12 @@ def test_what_does_not_fit_the_official_schema_is_a_finding_as_any_other(witness
     witness.events.on_update(witness.traffic.opened("2025-11-25"))
     witness.events.on_update(witness.traffic.called("a"))
     witness.events.on_update(witness.traffic.received(_NO_CONTENT))
-    assert witness.findings() == []
+    assert len(witness.findings()) == 1
     witness.events.close()
     (found,) = witness.findings()
     assert (found["rule"], found["level"], found["job"]) == ("SCHEMA-1", "error", 1)
     assert found["text"].startswith("CallToolResult: result.content[0].type")
     assert witness.last()["findings"] == 1
-
-
-async def test_the_official_schema_is_compared_while_the_call_runs(witness: Witness) -> None:
-    witness.events.on_update(witness.traffic.opened("2025-11-25"))
-    witness.events.on_update(witness.traffic.called("a"))
-    witness.events.on_update(witness.traffic.received(_NO_CONTENT))
-    with anyio.fail_after(PATIENCE_S):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(witness.events.animate)
-            while not witness.findings():  # noqa: ASYNC110  # written by no event of ours
-                await anyio.sleep(0.01)
-            tasks.cancel_scope.cancel()
-    witness.events.close()
-    assert len(witness.findings()) == 1
-
-
-def test_what_a_flood_left_unchecked_is_counted(
-    witness: Witness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(judge, "MOST_WAITING", 3)
-    witness.events.on_update(witness.traffic.opened("2025-11-25"))
-    logs = [notice("notifications/message", level="info", data=n) for n in range(10)]
-    witness.events.on_update(witness.traffic.received(*logs))
-    witness.events.close()
-    assert witness.last()["unchecked"] == 7  # three could wait
 
 
 def test_a_broken_rule_is_one_event_however_often_it_is_broken(witness: Witness) -> None:
