@@ -244,7 +244,9 @@ class Framer:
         What HTTP did around the messages: `http_request`, `http_response`, `http_events` (see
         `protocol.http_events`), `http_body`, `http_ended`, each with its `exchange`.
         """
-        return self._frame(Channel.EVENT, encode({"event": name, **fields}), when, at)
+        # What others wrote may hold half a surrogate pair.
+        raw = encode({"event": name, **fields}, errors="backslashreplace")
+        return self._frame(Channel.EVENT, raw, when, at)
 
     def _frame(self, channel: Channel, raw: bytes, when: float, at: float) -> Frame:
         self.latest = (when, at)

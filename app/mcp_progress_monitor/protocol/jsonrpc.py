@@ -195,8 +195,10 @@ def _reply(members: dict[str, Any], findings: list[Finding]) -> Envelope:
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def encode(message: Mapping[str, Any]) -> bytes:
+def encode(message: Mapping[str, Any], *, errors: str = "strict") -> bytes:
     """Encode one message: UTF-8 on one line, without the line end, members in their order.
+
+    With `errors="backslashreplace"`, half of a surrogate pair is written as its JSON escape.
 
     Raises:
         ValueError: `message` holds NaN, an infinity, half of a surrogate pair or something
@@ -206,7 +208,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
         text = _to_json(message)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not representable as JSON: {error}") from error
-    return text.encode()
+    return text.encode(errors=errors)
 
 
 def canonical(value: Any) -> bytes:

@@ -24,7 +24,9 @@ _SECRET_NAME: Final = re.compile(
 _SECRET_SETTING: Final = re.compile(
     r"(?:^|service|[_-])key$|(?:^|[_-])pat$|[_-]sas$|dsn$|connection[_-]?string$", re.IGNORECASE
 )
-_SECRET_HEADER: Final = re.compile(r"^auth|-auth\b|api-?key|token|signature", re.IGNORECASE)
+_SECRET_HEADER: Final = re.compile(
+    r"^auth|-auth\b|api-?key|token|signature|^x-session|^cf-access-", re.IGNORECASE
+)
 _SECRET_PARAMETERS: Final = frozenset({"code", "code_verifier", "assertion"})
 """URL parameters that grant access: a key of Azure Functions, and those of OAuth."""
 _NO_SECRETS: Final = frozenset({"mcp-session-id"})
@@ -32,6 +34,8 @@ _NO_SECRETS: Final = frozenset({"mcp-session-id"})
 _USER: Final = re.compile(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#\\]*@")
 _PARAMETER: Final = re.compile(r"(?P<kept>[?&;#](?P<name>[^=&;#?]{1,200})=)(?P<value>[^&;#\s]+)")
 _REFERENCES: Final = re.compile(r"(?:\$\{(?:env|keyring):[^${}]+\})+")
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SHORTEST_KEY: Final = 16  # characters
 HIDDEN_VALUE: Final = "***"  # what replaces a secret in a URL, or within a text
 
 
@@ -68,7 +72,23 @@ def shown_url(url: str) -> str:
     Invalid URLs are masked likewise; references to secrets stay as they are.
     """
     bare = _USER.sub(r"\1", url, count=1)
-    return _PARAMETER.sub(_shown_parameter, bare) if "=" in bare else bare
+    end = min((place for mark in "?#" if (place := bare.find(mark)) >= 0), default=len(bare))
+    parts = bare[:end].split("/")
+    first = 3 if "://" in bare[:end] else 1
+    path = "/".join([*parts[:first], *(map(_shown_segment, parts[first:]))])
+    rest = bare[end:]
+    return path + (_PARAMETER.sub(_shown_parameter, rest) if "=" in rest else rest)
+
+
+def _shown_segment(segment: str) -> str:
+    """A segment of a path; hidden if it looks like a key: a UUID, or mixed letters and digits."""
+    is_key = _UUID.fullmatch(segment) or any(map(_is_key, re.split(r"[-_.~%]", segment)))
+    return HIDDEN_VALUE if is_key else segment
+
+
+def _is_key(word: str) -> bool:
+    digits = sum(map(str.isdigit, word))
+    return len(word) >= _SHORTEST_KEY and word.isalnum() and 1 < digits < len(word) - 1
 
 
 def _shown_parameter(found: re.Match[str]) -> str:

@@ -100,6 +100,16 @@ class TapAddresses:
             return parts._replace(scheme=b"", netloc=b"").geturl() or b"/"
         return self.upstream.raw_path if not mark and path == self.path.encode() else target
 
+    @staticmethod
+    def is_target(target: bytes) -> bool:
+        """Whether a request's target is a path, or a URL as sent to proxies."""
+        if target.startswith((b"http://", b"https://")):
+            try:
+                return bool(urllib.parse.urlsplit(target).netloc)
+            except ValueError:
+                return False
+        return target.startswith(b"/") or target == b"*"
+
     def upstream_url(self, target: str) -> str:
         return f"{self.upstream.scheme}://{self.authority.decode('ascii')}{target}"
 
@@ -112,6 +122,8 @@ class TapAddresses:
         if not _is_loopback(host, self.listening.port):
             return f"The tap does not answer to the host {host!r}. Use {self.own}"
         origin = headers.get("origin")
+        if headers.get("sec-fetch-site") == "cross-site":
+            return "Pages of other sites may not use the tap: only those of this machine may"
         if origin is None:
             return ""
         parts = urllib.parse.urlsplit(origin)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.messages import INITIALIZE
 from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, SESSION
 from mcp_progress_monitor.sessions.transport.http.errors import HttpAnswer
@@ -39,6 +40,7 @@ _CODED: Final = "the server compressed it ({}) although that was not accepted"
 _AFTER_GAP: Final = "what came before it is missing"
 _CUT: Final = "the client's request is incomplete or compressed"
 _CANCELLED: Final = "The client closed the stream, which cancels the request"
+_INTERNAL: Final = "An exchange could not be recorded, because of an internal error"
 _FORGOTTEN: Final = "The server no longer knows the session"
 _ENDED: Final = "The client ended the session"
 _BLANK_LINE: Final = re.compile(rb"(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)")
@@ -182,6 +184,7 @@ class TappedExchange:
         self._answer: HttpAnswer | None = None
         self._sink: _StreamSink | _BodySink | None = None
         self._size = 0
+        self._is_failed = False
 
     # What passes
 
@@ -198,34 +201,55 @@ class TappedExchange:
         if not self._is_sent:
             self._is_sent = True
             lost, _ = self._gap.take()
-            self._tap.put(self._record_request(lost, is_whole=True))
+            self._put(self._record_request(lost, is_whole=True))
 
     def answered(self, status: int, reason: str, version: str, headers: Headers) -> None:
-        self._tap.put(self._record_response(status, reason, version, headers))
+        self._put(self._record_response(status, reason, version, headers))
 
     def received(self, data: bytes) -> None:
         if not self._tap.has_room(len(data)):
             self._gap.add(len(data), len(_BLANK_LINE.findall(data)))
             return
         self._put_gap()
-        self._tap.put(self._record_piece(data), len(data))
+        self._put(self._record_piece(data), len(data))
 
     def changed(self, fields: dict[str, object]) -> None:
         """A script changed a message; the request is complete."""
-        self._tap.put(self._record_change(fields))
+        self._put(self._record_change(fields))
 
     def ended(self, reason: str, ended_by: str) -> None:
         """The exchange has ended; `ended_by` is `server`, `client` or `tap`."""
         if not self._is_sent:
             self._is_sent = True
             lost, _ = self._gap.take()
-            self._tap.put(self._record_request(lost, is_whole=False))
+            self._put(self._record_request(lost, is_whole=False))
         self._put_gap()
-        self._tap.put(self._record_end(reason, ended_by))
+        self._put(self._record_end(reason, ended_by))
+
+    def _put(self, pieces: Iterator[None], size: int = 0) -> None:
+        self._tap.put(self._contained(pieces), size)
+
+    def _contained(self, pieces: Iterator[None]) -> Iterator[None]:
+        """Run a step of the recording; its failure costs the rest of this exchange's recording."""
+        if self._is_failed:
+            return
+        try:
+            yield from pieces
+        except Exception as error:  # noqa: BLE001  # what is watched must go on
+            self._is_failed = True
+            why = formatting.one_line(f"{_INTERNAL}: {type(error).__name__}: {error}")
+            self._tap.report_failure(why)
+            self._body.clear()
+            self._sink = None
+            self._count_held()
+            if self._session is not None:
+                self._event("not_recorded", bytes=self._size, messages=1, why=why)
+                yield from self._tap.drain(self._session)
+                self._leave(why, "tap")
 
     def _put_gap(self) -> None:
         if self._gap.size:
-            self._tap.put(self._record_gap(*self._gap.take()))
+            self._put(self._record_gap(*self._gap.take()))
 
     def _count_held(self) -> None:
         held = len(self._body) + (0 if self._sink is None else self._sink.held_bytes)
@@ -278,7 +302,9 @@ class TappedExchange:
         self, status: int, reason: str, version: str, headers: Headers
     ) -> Iterator[None]:
         session, exchange = self._known()
-        answer = HttpAnswer(status, reason, httpx2.Headers(headers))
+        # As bytes: any from 0x80 up may come, and text would be encoded as ASCII.
+        raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        answer = HttpAnswer(status, reason, httpx2.Headers(raw))
         self._answer = answer
         session.record.answered(exchange, status, reason, version, headers)
         self._note_session(session, answer)

@@ -119,6 +119,9 @@ class ProxyConnection:
         if not isinstance(event, h11.Request):
             return False
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in event.headers}
+        if not self._addresses.is_target(event.target) and event.method != b"CONNECT":
+            await self._answer(400, "The request's target is not a path or a URL")
+            return False
         is_tunnel = event.method == b"CONNECT"
         refusal = _NO_TUNNELS if is_tunnel else self._addresses.refusal(headers)
         if refusal:
@@ -238,7 +241,7 @@ class ProxyConnection:
 
     async def _body(self, event: h11.Request, exchange: TappedExchange) -> AsyncIterator[bytes]:
         """The request's body in pieces, recorded before the last one is passed on."""
-        left = _length(event.headers)
+        left = _length(_with_one_length(event.headers))
         async for data in self._received():
             exchange.sent(data)
             if left is not None:
@@ -376,7 +379,7 @@ class ProxyConnection:
 
     def _to_server(self, headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
         sent: RawHeaders = []
-        for name, value in headers:
+        for name, value in _with_one_length(headers):
             match name.lower():
                 case b"host":
                     sent.append((name, self._addresses.authority))
@@ -397,7 +400,7 @@ class ProxyConnection:
             (name, self._addresses.rewritten(value.decode("latin-1")).encode("latin-1", "replace"))
             if name.lower() == b"location"
             else (name, value)
-            for name, value in headers
+            for name, value in _with_one_length(headers)
         ]
 
     async def _answer(self, status: int, text: str) -> None:
@@ -474,6 +477,17 @@ async def _body_of(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
 
 def _has_body(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(name in {b"content-length", b"transfer-encoding"} for name, _ in headers)
+
+
+def _with_one_length(headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
+    """The headers without a length beside a transfer coding, which overrides it.
+
+    Otherwise two programs could disagree where a message ends (RFC 9112, section 6.3).
+    """
+    every = list(headers)
+    if not any(name.lower() == b"transfer-encoding" for name, _ in every):
+        return every
+    return [each for each in every if each[0].lower() != b"content-length"]
 
 
 def _length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:

@@ -261,7 +261,7 @@ class TapRecorder:
         self._at_work: Iterator[None] = iter(())
         self._is_some = anyio.Event()
         self._broken: dict[int, _Break] = {}
-        self._has_reported_sign_in = False
+        self._has_reported_sign_in = self._has_reported_failure = False
 
     # Called by the proxy: nothing here waits
 
@@ -385,6 +385,12 @@ class TapRecorder:
         if not self._has_reported_sign_in:
             self._has_reported_sign_in = True
             self._report(found.text)
+
+    def report_failure(self, why: str) -> None:
+        """Report once that something could not be recorded."""
+        if not self._has_reported_failure:
+            self._has_reported_failure = True
+            self._report(f"{why}. It is passed on all the same.")
 
     def _stamp(self) -> tuple[float, float]:
         return self._clock.wall(), self._clock.monotonic()

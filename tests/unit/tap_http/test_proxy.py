@@ -422,3 +422,51 @@ async def test_parameters_given_to_the_tap_are_not_needed_by_the_client(tmp_path
     asked = [line.split()[1] for line in seen]
     assert asked == [b"/mcp?api_key=k3y", b"/mcp?mine=1", b"/other"]
     assert b"k3y" not in tap.recording.read_bytes()
+
+
+async def test_a_length_beside_a_transfer_coding_is_not_passed_on(tmp_path: Path) -> None:
+    seen: list[bytes] = []
+
+    async def serve(peer: Peer) -> None:
+        seen.append(await peer.until(END))
+        await peer.write(STREAM.replace(b"\r\n\r\n", b"\r\nContent-Length: 3\r\n\r\n") + END)
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        head = request(tap.port, b"", "Content-Length: 4", "Transfer-Encoding: chunked")
+        head = head.replace(b"GET", b"POST", 1)
+        await peer.write(head + chunk(CALL) + END)
+        answer = await peer.until(END)
+    assert CALL in seen[0]
+    assert b"content-length" not in seen[0].lower()
+    assert b"content-length" not in answer.lower()
+
+
+@pytest.mark.parametrize("target", ["mcp", "http://[::1/mcp", "http:///mcp", "ftp://a/b", "?a=b"])
+async def test_a_broken_target_is_refused(tmp_path: Path, target: str) -> None:
+    async with server(nothing) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        await peer.write(request(tap.port, CALL, line=f"POST {target} HTTP/1.1"))
+        assert (await peer.message()).startswith(b"HTTP/1.1 400 ")
+    assert tap.lines == []
+
+
+async def test_a_page_of_another_site_is_refused_without_an_origin(tmp_path: Path) -> None:
+    async with server(nothing) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        await peer.write(request(tap.port, b"", "Sec-Fetch-Site: cross-site"))
+        assert (await peer.message()).startswith(b"HTTP/1.1 403 ")
+
+
+async def test_keys_in_headers_and_paths_are_not_recorded(tmp_path: Path) -> None:
+    keys = ["0123456789abcdef0123", "AbCdEfGh12345678IjKl", "X9q8W7e6R5t4Y3u2"]
+
+    async def serve(peer: Peer) -> None:
+        await peer.message()
+        await peer.write(response(reply(7)))
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        headers = (f"X-Session: {keys[0]}", f"CF-Access-Client-Id: {keys[1]}.access")
+        line = f"POST /s/{keys[2]}/mcp?a=b HTTP/1.1"
+        await peer.write(request(tap.port, CALL, *headers, line=line))
+        await peer.message()
+    recorded = tap.recording.read_text("utf-8")
+    assert [key for key in keys if key in recorded] == []
+    assert "/s/***/mcp?a=b" in recorded

@@ -47,10 +47,10 @@ def test_a_schema_that_is_wrong_proves_nothing(schema: dict[str, object]) -> Non
 
 @pytest.mark.timeout(20)
 def test_what_cannot_be_checked_in_time_is_said_to_be_unchecked() -> None:
-    schema = {"properties": {"a": {"pattern": "^(a|aa)+$"}, "b": {"type": "integer"}}}
-    violations, unchecked = validate(schema, {"a": "a" * 60 + "!", "b": "x"})
-    assert [violation.path for violation in violations] == [("b",)]
-    assert unchecked == ("matching the pattern '^(a|aa)+$' took too long",)
+    schema = {"properties": {"a": {"pattern": "(?=x)(x+x+)+y"}}}
+    violations, unchecked = validate(schema, {"a": "x" * 1_000})
+    assert violations == []
+    assert unchecked == ("matching a pattern took too long",)
 
 
 def test_an_ordinary_pattern_is_matched() -> None:

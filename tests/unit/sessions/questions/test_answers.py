@@ -59,7 +59,7 @@ def test_a_refusal_is_an_error_with_code_minus_one() -> None:
     ("asked", "answer", "words"),
     [
         (FORM, Accept({}), "name: a value is required"),
-        (FORM, Accept({"name": 3}), "name: 3 is not of type 'string'"),
+        (FORM, Accept({"name": 3}), 'name: 3 is not of type "string"'),
         (FORM, Accept({"name": "A", "age": -1}), "age: -1 is less than the minimum of 0"),
         (FORM, Sampled(SAMPLED), "A form must be accepted with content"),
         (FORM, Accept({"name": float("nan")}), "cannot be represented as JSON"),
@@ -67,8 +67,8 @@ def test_a_refusal_is_an_error_with_code_minus_one() -> None:
         (FORM, Accept([]), "not a JSON object"),  # type: ignore[arg-type]  # what a caller may do
         (SAMPLING, Accept({}), "A sampling request"),
         (SAMPLING, Sampled({}), "role: a value is required"),
-        (SAMPLING, Sampled({**SAMPLED, "model": 7}), "model: 7 is not of type 'string'"),
-        (SAMPLING, Sampled({**SAMPLED, "content": "text"}), "content: 'text' is not of type"),
+        (SAMPLING, Sampled({**SAMPLED, "model": 7}), 'model: 7 is not of type "string"'),
+        (SAMPLING, Sampled({**SAMPLED, "content": "text"}), 'content: "text" is not of type'),
         (SAMPLING, Sampled({**SAMPLED, "content": [{"type": "text"}]}), "content[0].text"),
         (ROOTS, Accept({"roots": [{"name": "n"}]}), "roots[0].uri: a value is required"),
     ],

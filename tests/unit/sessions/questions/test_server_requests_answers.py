@@ -96,7 +96,7 @@ async def test_an_answer_that_does_not_fit_leaves_the_question_open() -> None:
         [asked] = await request_broker.asked()
         with pytest.raises(UserError) as caught:
             request_broker.questions.answer(asked.id, Accept({"name": 3}))
-        assert caught.value.details.detail == "name: 3 is not of type 'string'"
+        assert caught.value.details.detail == 'name: 3 is not of type "string"'
         assert request_broker.questions.open() == (asked,)
         request_broker.questions.answer(asked.id, Accept({"name": "Ada"}))
         await request_broker.reply_to("q")
@@ -326,7 +326,7 @@ async def test_a_rule_whose_answer_does_not_fit_leaves_the_question_to_the_user(
         request_broker.server.say(request("q", ELICIT, FORM))
         [asked] = await request_broker.asked()
     assert "The rule's answer is not valid" in asked.error
-    assert "name: 3 is not of type 'string'" in asked.error
+    assert 'name: 3 is not of type "string"' in asked.error
 
 
 async def test_a_page_that_was_visited_is_marked_also_after_the_answer() -> None:
