@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -143,9 +143,9 @@ def test_where_the_last_bytes_find_no_room_it_waits_for_the_client(
     size = 60_000
     client, own = socket.socketpair()
     own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 5000)
-    name = ("stdout", "stderr")[number - 1]
+    streams: dict[str, Any] = {("stdout", "stderr")[number - 1]: own}
     script = f"head -c {size} /dev/zero >&{number}; exit 5"
-    with client, Tap(tmp_path, *SHELL, script, **{name: own}) as tap:
+    with client, Tap(tmp_path, *SHELL, script, **streams) as tap:
         own.close()
         with pytest.raises(subprocess.TimeoutExpired):
             tap.wait(0.6)

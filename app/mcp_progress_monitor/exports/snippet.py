@@ -431,10 +431,12 @@ def _message(method: str, params: JsonObject, number: int) -> str:
 
 def _curl(server: HttpDefinition, headers: dict[str, str], body: str, options: str = "") -> str:
     given = {"Content-Type": "application/json", "Accept": _ACCEPTED, **headers}
-    lines = [f"curl --silent --show-error --no-buffer {shlex.quote(_url(server))}"]
+    # Without globs, or curl would expand brackets; `--url` takes what begins with a dash, too.
+    lines = [f"curl --silent --show-error --no-buffer --globoff --url {shlex.quote(_url(server))}"]
     lines += [options] if options else []
     lines += [f"--header {shlex.quote(f'{name}: {value}')}" for name, value in given.items()]
-    lines += [f'--header "{name}: ${variable_of(name)}"' for name in server.headers]
+    names = filter(_HEADER_NAME.fullmatch, server.headers)  # `@file` would be read as a file
+    lines += [f'--header {shlex.quote(f"{name}: ")}"${variable_of(name)}"' for name in names]
     lines.append(f"--data-raw {shlex.quote(body)}")
     return " \\\n  ".join(lines)
 

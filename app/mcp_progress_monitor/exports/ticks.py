@@ -129,6 +129,7 @@ COLUMNS: Final = (
 to the job's previous tick. Unknown values are empty."""
 
 _FORMULAS: Final = (*"=+-@\t\r\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these begin formulas, too
+_SKIPPED: Final = " \xa0\u3000\u200b\ufeff"  # what programs skip before a formula
 
 
 class _JobState:
@@ -196,7 +197,7 @@ class TicksCsv:
         key = (connection, repr(token)[:200]) if job is None else job
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = _JobState(safe_cell(self._name(job)))
+            state = self._states[key] = _JobState(self._name(job))
         state.ticks += 1
         seconds = None if state.at is None else round(at - state.at, 6)
         gained = difference(progress, state.progress)
@@ -216,13 +217,13 @@ class TicksCsv:
             total,
             None if share is None else round(share * 100, 3),
             _rounded(per_second(gained, seconds)),
-            safe_cell(self._redaction.text(message)) if message else "",
+            self._redaction.text(message) if message else "",
         )
 
     def _server(self, connection: str) -> str:
         cell = self._servers.get(connection)
         if cell is None:
-            cell = self._servers[connection] = safe_cell(server_name(connection))
+            cell = self._servers[connection] = server_name(connection)
         return cell
 
     def _name(self, job: int | None) -> str:
@@ -233,15 +234,17 @@ class TicksCsv:
 def safe_cell(text: str) -> str:
     """Text that no spreadsheet evaluates (OWASP, "CSV Injection"), without NUL characters."""
     text = text.replace("\x00", "\\x00")
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULAS) else text
+    return f"'{text}" if text.lstrip(_SKIPPED).startswith(_FORMULAS) else text
 
 
 def _token_cell(token: Any) -> Any:
-    if isinstance(token, str):
-        return safe_cell(token)
-    if token is None or (isinstance(token, int | float) and not isinstance(token, bool)):
+    if (
+        token is None
+        or isinstance(token, str)
+        or (isinstance(token, int | float) and not isinstance(token, bool))
+    ):
         return token
-    return safe_cell(json.dumps(token, default=str))
+    return json.dumps(token, default=str)
 
 
 def _rounded(rate: float | None) -> float | None:
@@ -250,5 +253,8 @@ def _rounded(rate: float | None) -> float | None:
 
 def _written(rows: Iterable[Iterable[Any]]) -> bytes:
     written = io.StringIO(newline="")
-    csv.writer(written, lineterminator="\n").writerows(rows)
+    # Everything is quoted: with this line end, Python would leave a carriage return bare, and
+    # other readers take it for the end of a row.
+    cells = ([safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    csv.writer(written, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(cells)
     return written.getvalue().encode("utf-8", "backslashreplace")
