@@ -206,13 +206,13 @@ def size(byte_count: int) -> str:
 
 def clock(when: float) -> str:
     """Wall time, local, with milliseconds: `12:01:07.123`."""
-    moment = _local(when)
+    moment = local_time(when)
     return "--:--:--.---" if moment is None else moment.isoformat(timespec="milliseconds")[11:23]
 
 
 def date_and_clock(when: float) -> str:
     """Wall time with its date, local: `2026-11-20 12:01:07.123`."""
-    moment = _local(when)
+    moment = local_time(when)
     if moment is None:
         return "---------- --:--:--.---"
     return moment.isoformat(sep=" ", timespec="milliseconds")[:23]
@@ -227,12 +227,19 @@ def iso(when: float, precision: str = "microseconds") -> str | None:
     return moment.isoformat(timespec=precision).replace("+00:00", "Z")
 
 
-def _local(when: float) -> datetime.datetime | None:
-    """The local time of seconds since the epoch; None beyond the calendar's range."""
+def local_time(when: float) -> datetime.datetime | None:
+    """The local time of seconds since the epoch; None beyond the calendar's range.
+
+    In UTC where the variable `TZ` names an offset of a day or more, which Python does not support.
+    """
     try:
-        return datetime.datetime.fromtimestamp(when, datetime.UTC).astimezone()
+        moment = datetime.datetime.fromtimestamp(when, datetime.UTC)
     except (OverflowError, OSError, ValueError):
         return None
+    try:
+        return moment.astimezone()
+    except (OverflowError, OSError, ValueError):
+        return moment
 
 
 def since(seconds: float) -> str:

@@ -247,7 +247,7 @@ class RecordingsFolder:
 
 def _stamp(when: float) -> str:
     """The beginning of the names of recordings that begin at a wall time."""
-    return datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
+    return time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(when))
 
 
 def _is_settled(path: Path) -> bool:

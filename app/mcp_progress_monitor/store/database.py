@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import sqlite3
-from datetime import datetime
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import anyio
@@ -409,7 +409,7 @@ class DatabaseOpener:
 
 def _free_name(path: Path) -> Path:
     """A name beside `path` for what is set aside, with the time; nothing has it yet."""
-    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    stamp = time.strftime("%Y%m%d-%H%M%S")
     number, aside = 1, path.with_name(f"{path.name}.damaged-{stamp}")
     while os.path.lexists(aside):
         number += 1

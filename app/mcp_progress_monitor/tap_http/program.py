@@ -11,6 +11,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -86,10 +87,9 @@ class HttpJournal:
         `report` gets a line for the user, from any thread.
         """
         when, base = stamp
-        started = datetime.datetime.fromtimestamp(when).astimezone()
-        self.path = folder.path / (
-            f"{started:%Y-%m-%dT%H-%M-%S}-p{os.getpid()}-{file_name(name)}{SUFFIX}"
-        )
+        started = datetime.datetime.fromtimestamp(when, datetime.UTC)
+        begun = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(when))
+        self.path = folder.path / (f"{begun}-p{os.getpid()}-{file_name(name)}{SUFFIX}")
         """Its file, if that could be created."""
         self._folder = folder
         self._settings = settings or RecordingSettings()
@@ -108,7 +108,7 @@ class HttpJournal:
         self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
         self._header = {
             "program": f"mcp-progress-monitor {__version__}",
-            "started": started.astimezone(datetime.UTC).isoformat(),
+            "started": started.isoformat(),
             "at": base,
             "first": 1,
             "part": 1,

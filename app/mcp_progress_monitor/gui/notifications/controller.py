@@ -189,7 +189,8 @@ class NotificationsController(QObject):
         if self.is_in_front():
             return
         settings = self._settings.notifications
-        now = datetime.datetime.now().astimezone().time()
+        local = time.localtime()
+        now = datetime.time(local.tm_hour, local.tm_min)
         self._pending += [event for event in events if is_wanted(event, settings, now)]
         if self._pending and not self._due.isActive():
             self._due.start()

@@ -6,7 +6,6 @@ Imported late: it needs the compiler of the filter language.
 from __future__ import annotations
 
 import bisect
-import datetime
 import math
 from array import array
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_progress_monitor.filtering.fields import ROOTS
 from mcp_progress_monitor.filtering.language import path_text, term, text_term
 from mcp_progress_monitor.filtering.search import Search, compiled
+from mcp_progress_monitor.formatting import date_and_clock
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.protocol.frames import Channel, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Envelope, Kind, decode
@@ -128,9 +128,7 @@ _AT_LEAST: Final = frozenset({TrafficColumn.TIME, TrafficColumn.SIZE, TrafficCol
 
 def _least(timeline: Timeline, frame: Frame, place: int, column: int) -> str:
     if column == TrafficColumn.TIME:
-        local = datetime.datetime.fromtimestamp(frame.when, datetime.UTC).astimezone()
-        stamp = local.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-        return f'time >= "{stamp}"'
+        return f'time >= "{date_and_clock(frame.when)}"'
     if column == TrafficColumn.SIZE:
         return f"size >= {timeline.size(place)}"
     duration = timeline.duration_s(place)
