@@ -71,6 +71,11 @@ class CheckedFile(NamedTuple):
     begun_when: float | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def tested(self) -> int:
+        """How many rules the session could break, added up over its servers."""
+        return sum(server.rules.tried for server in self.servers)
+
 
 class Report(NamedTuple):
     """All files of a run, which new results of level `fail_on` or above fail; None for never."""
@@ -90,8 +95,13 @@ class Report(NamedTuple):
         return (result for file in self.files for result in file.results)
 
     @property
+    def untested(self) -> tuple[str, ...]:
+        """The files in which no rule could be tested: they prove nothing."""
+        return tuple(file.path for file in self.files if not file.tested)
+
+    @property
     def is_failed(self) -> bool:
-        return any(map(self.fails, self.results))
+        return any(map(self.fails, self.results)) or bool(self.fail_on and self.untested)
 
     def counts(self) -> dict[Level, int]:
         levels = [result.level for result in self.results]

@@ -50,6 +50,10 @@ _SLICE_S: Final = 0.2
 _SHOWN_ERRORS: Final = 10
 _SHOWN_PLACES: Final = 20  # listed findings with the same text; other formats list all
 _NEVER: Final = "never"
+_UNTESTED: Final = (
+    "No rule could be tested: no revision was agreed on, or nothing was sent. Record a session in "
+    "which the server answers"
+)
 LEVELS: Final = (*(level.value for level in Level), _NEVER)
 
 
@@ -187,7 +191,8 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     shown = os.path.relpath(path) if path.is_relative_to(os.curdir) else str(path)
     found = _wanted(playback, order.where, list(check.judge.results))
     file = check.file(shown, found, baseline.fingerprints)
-    return file._replace(notes=(*file.notes, *order.notes))
+    untested = () if file.tested else (_UNTESTED,)
+    return file._replace(notes=(*file.notes, *order.notes, *untested))
 
 
 def _matches(playback: Playback, text: str) -> bool:
@@ -259,6 +264,8 @@ def as_text(report: Report) -> str:
 
 
 def _conclusion(report: Report) -> str:
+    if report.untested:
+        return f"Not passed: nothing was tested in {', '.join(report.untested)}."
     if report.is_failed and report.fail_on is not None:
         failing_ones = sum(map(report.fails, report.results))
         return f"Failed: {formatting.count(failing_ones, 'new finding')} at or above --fail-on."

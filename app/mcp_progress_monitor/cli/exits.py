@@ -37,7 +37,7 @@ class ExitCode(enum.IntEnum):
     RESUMABLE = 6
     """The job stopped with a saved resume token. The command that resumes it is printed."""
     FINDINGS = 7
-    """`check` has new findings at or above `--fail-on`."""
+    """`check` has new findings at or above `--fail-on`, or could test nothing."""
     UNWRITABLE = 8
     """A file, or standard output, could not be read or written."""
     DEFECT = 70

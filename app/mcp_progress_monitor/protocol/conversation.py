@@ -49,6 +49,7 @@ from mcp_progress_monitor.protocol.ledger import (
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
+    DISCOVER,
     INITIALIZE,
     LISTEN,
     META,
@@ -209,13 +210,17 @@ class Exchanges:
             len(frame.raw),
             tuple(findings),
         )
-        negotiated = None if is_error else _negotiated(frame, sender, ended.request, result)
-        if negotiated is not None:
-            # `server/discover` is also sent as a ping, which opens nothing.
-            is_new, self._agreed = negotiated.revision != self._agreed, negotiated.revision
+        is_open = self._agreed is not None
+        negotiated = None
+        if not is_error:
+            negotiated = _negotiated(frame, sender, ended.request, result, is_open=is_open)
+        facts: list[Fact] = [answered, *tasks_of_reply(answered, ended.request, ledger)]
+        # `server/discover` is also sent as a ping, and each request of 2026-07-28 names it.
+        if negotiated is not None and negotiated.revision != self._agreed:
+            self._agreed = negotiated.revision
             self._is_per_request = eras.era_of(self._agreed) is eras.Era.PER_REQUEST
-            return [answered, negotiated] if is_new else [answered]
-        return [answered, *tasks_of_reply(answered, ended.request, ledger)]
+            facts.insert(1, negotiated)
+        return facts
 
     def _notification(self, frame: Frame, sender: Side, message: Envelope) -> list[Fact]:
         params = eras.as_object(message.params)
@@ -438,9 +443,11 @@ def _alike(identity: str | int | float) -> list[_Likeness]:
 
 
 def _negotiated(
-    frame: Frame, sender: Side, request: OpenRequest | None, result: JsonObject
+    frame: Frame, sender: Side, request: OpenRequest | None, result: JsonObject, *, is_open: bool
 ) -> ConnectionNegotiated | None:
     if request is None or request.revision is None or sender is not Side.SERVER:
+        return None
+    if is_open and request.method not in {INITIALIZE, DISCOVER}:
         return None
     agreed = eras.read_opening(request.method, result, request.revision)
     if agreed is None:

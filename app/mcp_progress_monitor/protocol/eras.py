@@ -104,11 +104,15 @@ def client_info_of(method: str, params: JsonObject) -> JsonObject:
 
 
 def offered_revision(method: str, params: JsonObject) -> str | None:
-    """The revision that an opening request offers; None for any other request."""
+    """The revision that a request offers; None for those of the handshake era after its opening.
+
+    2026-07-28 has it in each request, and a client need not ask `server/discover` before.
+    """
+    stamped = as_object(params.get(META)).get(VERSION_KEY)
     if method == INITIALIZE:
         offer = params.get("protocolVersion")
-    elif method == DISCOVER:
-        offer = as_object(params.get(META)).get(VERSION_KEY)
+    elif method == DISCOVER or (isinstance(stamped, str) and era_of(stamped) is Era.PER_REQUEST):
+        offer = stamped
     else:
         return None
     return offer if isinstance(offer, str) else ""
@@ -129,10 +133,17 @@ class Agreement(NamedTuple):
 
 
 def read_opening(method: str, result: JsonObject, offered: str) -> Agreement | None:
-    """The agreement in the result of an opening request; None if there is none that we speak."""
+    """The agreement in the result of an opening request; None if there is none that we speak.
+
+    Any result of a request that names 2026-07-28 is one, with nothing known of the server's
+    capabilities.
+    """
     if method == DISCOVER:
         return read_discover(result, offered)
-    return read_initialize(result)
+    if method == INITIALIZE:
+        return read_initialize(result)
+    info = as_object(as_object(result.get(META)).get(SERVER_KEY))
+    return Agreement(offered, info, {}, None)
 
 
 def read_initialize(result: JsonObject) -> Agreement | None:

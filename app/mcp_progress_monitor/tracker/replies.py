@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.findings import rules
-from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade, RequestStanding
+from mcp_progress_monitor.protocol.facts import (
+    ConnectionNegotiated,
+    RequestAnswered,
+    RequestMade,
+    RequestStanding,
+)
 from mcp_progress_monitor.protocol.messages import OF_TASKS
+from mcp_progress_monitor.protocol.tasks import TaskOffer
 from mcp_progress_monitor.tracker import endings, violations
 from mcp_progress_monitor.tracker.chain import AttemptOutcome, is_usable, stopped
 from mcp_progress_monitor.tracker.questions import QuestionReducer, is_open_round
@@ -43,6 +49,13 @@ class Replies:
         self._plain = plain
         self._questions = questions
         self._begin = begin
+        self._offering_tasks: set[str] = set()  # connections
+
+    def note_opening(self, fact: ConnectionNegotiated, _changes: PendingChanges) -> None:
+        """Remember which servers support tasks."""
+        offer = TaskOffer.of(fact.revision, fact.capabilities)
+        if offer.has_calls:
+            self._offering_tasks.add(fact.connection)
 
     def take(self, fact: RequestAnswered, changes: PendingChanges) -> None:
         """End the job of a reply, or keep a late reply with its job."""
@@ -55,7 +68,8 @@ class Replies:
         if job.state.is_over or job.is_settling or fact.request != job.request.number:
             self._take_late_answer(job, fact, changes)
         elif not (becomes_task(fact, job.request) or self._asks_first(job, fact, changes)):
-            _mark_plain(job, fact)
+            if fact.connection in self._offering_tasks:
+                _mark_plain(job, fact)
             job.answer = fact
             self.finish(job, _ending_of(job, fact), fact.at, changes)
 
@@ -117,6 +131,10 @@ class Replies:
 
 
 def _mark_plain(job: Job, answer: RequestAnswered) -> None:
+    """Mark that a server which supports tasks made none.
+
+    Others must process the request as if it asked for none (2025-11-25, "Tasks").
+    """
     if "task" in job.request.params and answer.result is not None:
         job.marks.note(rules.ANSWERED_AT_ONCE, answer.number)
 

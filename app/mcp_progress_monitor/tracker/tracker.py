@@ -12,6 +12,7 @@ from mcp_progress_monitor.protocol.facts import (
     CallTimedOut,
     CancelRequested,
     ConnectionClosed,
+    ConnectionNegotiated,
     Fact,
     NotificationReceived,
     OutputChecked,
@@ -109,6 +110,7 @@ class Tracker:
         self._looked_at = _NEVER
         self._handlers: dict[type, Callable[[Any, PendingChanges], None]] = {
             RequestMade: self._on_request_made,
+            ConnectionNegotiated: self._replies.note_opening,
             RequestAnswered: self._replies.take,
             RequestCancelled: self._on_request_cancelled,
             ConnectionClosed: self._on_connection_closed,

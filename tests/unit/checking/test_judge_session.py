@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.playback.playback import Playback
-from tests.golden_sessions import FOLDER, D, Golden, Step, call, recording, result
+from tests.golden_sessions import FOLDER, D, E, Golden, Step, call, recording, result, tick
 from tests.unit.checking.sessions import check_file, summary
 
 if TYPE_CHECKING:
@@ -45,3 +45,21 @@ def test_messages_are_compared_with_the_official_schema_at_once(tmp_path: Path) 
 def test_a_message_that_breaks_its_own_rule_is_not_validated_again() -> None:
     check = read(FOLDER / "PROG-7.broken.mcprec")
     assert {each.rule for each in check.judge.results} == {"PROG-7"}
+
+
+def test_a_session_that_never_asked_for_the_revision_is_tested_by_it(tmp_path: Path) -> None:
+    path = tmp_path / "session.mcprec"
+    steps = [call(2, "a"), tick("a", 5), tick("a", 5), result(2)]
+    path.write_bytes(recording(Golden("", E, steps, [], opening=False), steps))
+    check = read(path)
+    ((_, state),) = check.judge.results.servers().items()
+    assert state.tried > 5
+    assert "PROG-3" in state.broken
+    assert check.judge.results.revisions("example") == (E,)
+
+
+def test_a_server_without_tasks_may_reply_as_if_none_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "session.mcprec"
+    steps = [call(2, task={"ttl": 60_000}), result(2)]
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    assert "TSK-3" not in {each.rule for each in check_file(path)}

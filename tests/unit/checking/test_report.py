@@ -109,3 +109,13 @@ def test_a_report_is_the_baseline_of_later_ones() -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": 3}', '{"files": [{}]}', "\x00"])
 def test_anything_else_is_no_baseline(text: str) -> None:
     assert read_baseline(text) is None
+
+
+def test_a_file_in_which_nothing_could_be_tested_fails_the_run() -> None:
+    empty = CheckedFile("empty.mcprec", 2, 0, (), ())
+    tested = report([])
+    made = tested._replace(files=(*tested.files, empty))
+    assert made.untested == ("empty.mcprec",)
+    assert made.is_failed
+    assert not made._replace(fail_on=None).is_failed
+    assert not tested.is_failed

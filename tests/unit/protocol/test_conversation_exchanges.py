@@ -287,13 +287,31 @@ def test_discover_negotiates_the_revision_of_its_stamp() -> None:
         ("initialize", result(1, protocolVersion="1999-01-01")),
         ("initialize", error(1)),
         ("server/discover", result(1, supportedVersions=["2025-11-25"])),
-        ("tools/list", result(1, protocolVersion="2025-11-25")),
+        ("tools/list", error(1)),
     ],
 )
 def test_other_replies_negotiate_nothing(method: str, reply: dict[str, Any]) -> None:
     wire = Wire()
     wire.send(request(1, method, protocolVersion="2025-11-25", **STAMPED))
     assert _answer(wire.receive(reply)).request == 1
+
+
+def test_a_result_of_a_request_that_names_2026_07_28_negotiates_it_once() -> None:
+    wire = Wire()
+    wire.send(request(1, "tools/list", **STAMPED))
+    _, negotiated = wire.receive(result(1, tools=[]))
+    assert isinstance(negotiated, ConnectionNegotiated)
+    assert (negotiated.revision, negotiated.capabilities) == ("2026-07-28", {})
+    wire.send(request(2, "tools/list", **STAMPED))
+    assert _answer(wire.receive(result(2, tools=[]))).request is not None
+
+
+def test_after_a_handshake_no_request_changes_the_revision() -> None:
+    wire = Wire()
+    wire.send(request(1, "initialize", protocolVersion="2025-11-25"))
+    wire.receive(result(1, protocolVersion="2025-11-25", capabilities={}, serverInfo={}))
+    wire.send(request(2, "tools/list", **STAMPED))
+    assert _answer(wire.receive(result(2, tools=[]))).request is not None
 
 
 def _with_running_task() -> Wire:

@@ -267,11 +267,18 @@ def test_a_changed_token_is_marked_and_its_numbers_are_shown(wire: Dialogue) -> 
     assert wire.marks(made) == {rules.OTHER_TOKEN.kind: 1}
 
 
-def test_a_plain_answer_to_a_request_for_a_task_is_the_answer_and_marked(wire: Dialogue) -> None:
+@pytest.mark.parametrize("is_offered", [True, False])
+def test_a_plain_answer_to_a_request_for_a_task_is_marked_if_the_server_offers_tasks(
+    wire: Dialogue, is_offered: bool
+) -> None:
+    calls = {"requests": {"tools": {"call": {}}}}
+    tasks = {"tasks": calls} if is_offered else {"tools": calls}
+    wire.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={})
+    wire.reply(protocolVersion="2025-11-25", capabilities=tasks, serverInfo={})
     made = wire.call(task={})
     wire.reply(**TEXT)
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {rules.ANSWERED_AT_ONCE.kind: 1}
+    assert wire.marks(made) == ({rules.ANSWERED_AT_ONCE.kind: 1} if is_offered else {})
 
 
 def test_a_task_that_nobody_asked_for_is_followed_and_marked(wire: Dialogue) -> None:
