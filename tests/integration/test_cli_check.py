@@ -6,6 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.integration.commands import run
 
 if TYPE_CHECKING:
@@ -66,3 +68,28 @@ def test_a_tool_whose_calls_all_fail_is_no_silent_pass(tmp_path: Path) -> None:
     ran = run("check", *words, HOME=str(tmp_path))
     assert ran.code == 0, ran.err
     assert "Note: All 3 calls of rpc_error failed, so most rules were not tested on it." in ran.out
+
+
+_REFUSING = (
+    _CLINGING.replace(
+        "        result = {}\n",
+        "        result = None if message['method'] == 'tools/call' else {}\n",
+    )
+    .replace('result = {"tools": []}', "result = None")
+    .replace(
+        'print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)',
+        'reply = {"error": {"code": -32603, "message": "No list"}} if result is None else '
+        '{"result": result}\n'
+        '    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **reply}), flush=True)',
+    )
+)
+
+
+@pytest.mark.parametrize("command", ["tools", "check"])
+def test_a_server_that_refuses_to_list_its_tools_is_an_error(tmp_path: Path, command: str) -> None:
+    server = tmp_path / "refusing.py"
+    server.write_text(_REFUSING.replace("time.sleep(60)", ""), encoding="utf-8")
+    words = ["--era", "handshake", "--data-dir", str(tmp_path), "--", sys.executable, str(server)]
+    ran = run(command, *words, HOME=str(tmp_path))
+    assert ran.code == 1, ran.out + ran.err
+    assert "No list" in ran.out + ran.err

@@ -81,7 +81,7 @@ def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> 
     if code is not ExitCode.DONE:
         return code
     order = dataclasses.replace(order, files=(path,), notes=tuple(command.notes()))
-    return check_recordings(invocation.common, order)
+    return check_recordings(invocation.common, order) or command.listed
 
 
 class _Tour(EngineCommand):
@@ -95,6 +95,8 @@ class _Tour(EngineCommand):
         self._given = read_document(tour.document)
         self._outcomes: dict[str, list[bool]] = {}
         """For each tool, whether each of its calls with valid arguments failed."""
+        self.listed = ExitCode.DONE  # an error if the server did not list its tools
+        self._unlisted = ""
         for name, arguments in self._given.items():
             if not isinstance(arguments, dict):
                 raise click.UsageError(f"--args: the arguments of {name!r} are not an object.")
@@ -102,6 +104,9 @@ class _Tour(EngineCommand):
     async def work(self, engine: Engine) -> ExitCode:
         server = await connected(engine, self._definition)
         self._check_named(server)
+        if server.error is not None and not server.tools:
+            self.listed = ExitCode.ANSWERED_ERROR
+            self._unlisted = server.error.as_text()
         chosen = [tool for tool in server.tools if self._is_chosen(tool)][:MOST_TOOLS]
         left = len(server.tools) - len(chosen)
         self._note(f"Calling {count(len(chosen), 'tool')}, leaving out {left}.")
@@ -113,7 +118,9 @@ class _Tour(EngineCommand):
         return ExitCode.DONE
 
     def notes(self) -> Iterator[str]:
-        """Notes on tools whose calls all failed, so that few rules were tested on them."""
+        """Notes on tools that were not listed or whose calls all failed: few rules were tested."""
+        if self._unlisted:
+            yield one_line(f"No tool was tested. {self._unlisted}", 400)
         for tool, failed in self._outcomes.items():
             if failed and all(failed):
                 calls = "The only call" if len(failed) == 1 else f"All {len(failed)} calls"

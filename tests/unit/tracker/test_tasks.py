@@ -271,7 +271,7 @@ def test_a_changed_token_is_marked_and_its_numbers_are_shown(wire: Dialogue) -> 
 def test_a_plain_answer_to_a_request_for_a_task_is_marked_if_the_server_offers_tasks(
     wire: Dialogue, is_offered: bool
 ) -> None:
-    calls = {"requests": {"tools": {"call": {}}}}
+    calls: dict[str, Any] = {"requests": {"tools": {"call": {}}}}
     tasks = {"tasks": calls} if is_offered else {"tools": calls}
     wire.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={})
     wire.reply(protocolVersion="2025-11-25", capabilities=tasks, serverInfo={})

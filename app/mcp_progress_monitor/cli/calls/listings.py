@@ -204,6 +204,8 @@ def list_tools(invocation: Invocation, *, in_json: bool) -> int:
 
 
 async def _offered(_engine: Engine, server: ServerSnapshot) -> Listing:
+    if server.error is not None and not server.tools:
+        raise UserError(server.error)
     errors = () if server.error is None else (server.error,)
     return Listing({"tools": [tool.raw for tool in server.tools]}, tools_listing(server), errors)
 
