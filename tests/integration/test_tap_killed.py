@@ -46,6 +46,7 @@ _SERVERS = (
     ("yes", '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"flood"}}'),
     (*SHELL, "while read line; do echo $line; echo $line >&2; done"),
     (*SHELL, "trap '' TERM; while read line; do echo $line; done"),
+    (*SHELL, "trap '' TERM PIPE; while true; do sleep 0.1; done"),
 )
 _CALL = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call"}\n'
 _TICKING = (*SHELL, "while read line; do echo tick $line >&2; echo tick $line; echo $line; done")
@@ -192,6 +193,46 @@ def test_a_killed_tap_leaves_no_end_of_the_session_in_its_recording(tmp_path: Pa
     frames = frames_of(recorded(tmp_path))
     assert raws(frames, Channel.RECEIVED) == [b"one", b"and half"]
     assert events(frames, "closed") == []
+
+
+_DEAF = """
+import os, signal, sys, time
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+print(os.getpid(), flush=True)
+while True:
+    time.sleep(0.05)
+"""
+_FATAL = ("SIGKILL", "SIGSEGV", "SIGABRT", "SIGALRM", "SIGSYS", "SIGBUS", "SIGVTALRM")
+
+
+@pytest.mark.parametrize("name", _FATAL)
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_a_server_that_ignores_everything_ends_with_its_killed_tap(
+    tmp_path: Path, name: str, is_recorded: bool
+) -> None:
+    """As the SDKs end a server: close its input, send TERM, then KILL to what they started."""
+    if not is_recorded:
+        (tmp_path / "recordings").mkdir()
+        (tmp_path / "recordings" / "settings.json").write_text('{"is_on": false}')
+    with Tap(tmp_path, *PYTHON, "-c", _DEAF) as tap:
+        assert tap.stdout is not None
+        server = int(tap.stdout.readline())
+        assert tap.stdin is not None
+        tap.stdin.close()
+        tap.send_signal(signal.SIGTERM)
+        time.sleep(0.05)
+        assert is_alive(server)
+        tap.send_signal(getattr(signal, name))
+        try:
+            until(lambda: not is_alive(server))
+        finally:
+            tap.kill()
+            until(lambda: not is_alive(server))
+    assert bool(recordings(tmp_path)) is is_recorded
 
 
 def test_whoever_is_killed_nobody_is_left_and_recordings_can_be_read(tmp_path: Path) -> None:

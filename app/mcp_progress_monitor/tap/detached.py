@@ -1,4 +1,4 @@
-"""Runs a function in a process that stays when this one, or its whole group, is killed."""
+"""A process that stays when this one, or its whole group, is killed; it can kill another."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
+else:
+    import _signal as signal  # `signal` wraps it in enumerations, which take 10 ms to import
 
 _OPEN = "/dev/fd"
 _MANY = 256
@@ -18,6 +21,13 @@ if sys.platform == "win32":
     def run_detached(_run: Callable[[int, int], None], _first: int, _second: int) -> bool:
         """Return False: a process cannot be split on Windows."""
         return False
+
+    def handle_of(_pid: int) -> int:
+        """Return -1: a job object ends what a killed tap leaves."""
+        return -1
+
+    def kill(_handle: int) -> None:
+        """Do nothing."""
 
 else:
 
@@ -42,6 +52,29 @@ else:
             status = 0
         finally:
             os._exit(status)
+
+    _HAS_HANDLES = hasattr(os, "pidfd_open")
+
+    def handle_of(pid: int) -> int:
+        """A handle on a process that runs: on Linux a descriptor, which names no later process."""
+        if not _HAS_HANDLES:
+            return pid
+        try:
+            return os.pidfd_open(pid)
+        except OSError:  # it has ended, or the system is old
+            return -1
+
+    def kill(handle: int) -> None:
+        """Kill a process, unless it has ended."""
+        try:
+            if handle < 0:
+                return
+            if _HAS_HANDLES:
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+            else:
+                os.kill(handle, signal.SIGKILL)
+        except OSError:
+            return
 
     def _only_open(first: int, second: int) -> tuple[int, int]:
         """Close all files but two; returns their new numbers.

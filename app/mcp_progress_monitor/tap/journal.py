@@ -155,7 +155,9 @@ class Journal:
             except OSError:  # the tap has ended
                 return
 
-        JournalWriter(self._about, self.ring, bell, warn).run()
+        writer = JournalWriter(self._about, self.ring, bell, warn)
+        writer.run()
+        writer.watch()
 
     def _write(self, bell: int) -> None:
         from mcp_progress_monitor.tap.writer import JournalWriter

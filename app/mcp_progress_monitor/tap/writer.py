@@ -10,6 +10,7 @@ import select
 import sys
 import time
 
+from mcp_progress_monitor.tap.detached import handle_of, kill
 from mcp_progress_monitor.tap.files import RunFile
 from mcp_progress_monitor.tap.ring import CLOSED, LOST, MARKS, Lost, weight
 
@@ -156,10 +157,12 @@ class JournalWriter:
         self._pieces: list[bytes] = []  # the lines of that batch, until they are written
         self._size = 0
         self._offset = about.began[0] - about.began[1]
+        self._server = -1
 
     def run(self) -> None:
         """Write until the end; whatever fails here ends the recording and nothing else."""
         try:
+            self._server = handle_of(self._about.pid)
             self._await_server()
             if not self._about.rest.is_recorded():
                 self._ring.give_up()
@@ -172,6 +175,11 @@ class JournalWriter:
         except Exception as error:  # noqa: BLE001  # nobody else would report it
             self._ring.give_up()
             self._warn(f"Recording of this session ended: {type(error).__name__}: {error}")
+
+    def watch(self) -> None:
+        """Wait for the end of the tap, though nothing is recorded: its server must end with it."""
+        while not self._is_ending:
+            self._wait(None)
 
     def note_lost(self, lost: Lost, pieces: list[bytes]) -> None:
         fields = {"bytes": lost.size, "messages": lost.messages, "why": lost.why}
@@ -227,6 +235,9 @@ class JournalWriter:
                 time.sleep(_POLL_S)
         elif seconds is None or select.select([self._bell], [], [], seconds)[0]:
             self._is_tap_gone = not os.read(self._bell, 4096)
+            if self._is_tap_gone and not self._ring.is_closing:
+                # Whoever kills a tap means to kill the server that it started in its place.
+                kill(self._server)
 
     def _fetch(self) -> None:
         """Take entries from the queue; a full one is emptied in several turns."""
