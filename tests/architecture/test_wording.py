@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tests.architecture.source import modules, parsed
@@ -18,6 +19,8 @@ FACES = {"cli": "terminal", "exports": "reports", "gui": "window", "wording": "w
 SENTENCE = 4
 """So many words are a sentence: fewer may be the same by chance."""
 
+_URL = re.compile(r"(?:\burl|_url|addresses\.(?:own|shown|origin))$")
+
 
 def test_no_sentence_is_written_twice() -> None:
     assert twice(modules("app")) == []
@@ -29,6 +32,32 @@ def test_a_sentence_of_two_faces_is_found() -> None:
     assert len(twice([window, terminal])) == 1
     assert twice([window, parsed("f'''the server is disabled'''", "app/p/gui/c.py")]) == []
     assert twice([terminal, parsed("'''The server is disabled: {}'''", "app/p/cli.py")]) == []
+
+
+def test_no_url_ends_a_sentence() -> None:
+    # A terminal takes the full stop for a part of the link.
+    assert glued(modules("app")) == []
+
+
+def test_a_url_with_a_full_stop_is_found() -> None:
+    glues = parsed("f'Forwarding to {tap.addresses.shown}. Stop with Ctrl+C.'", "app/p/a.py")
+    assert glued([glues]) == ["app/p/a.py:1: tap.addresses.shown"]
+    assert glued([parsed("f'It forwards to {addresses.shown} from now on.'", "app/p/a.py")]) == []
+
+
+def glued(found: Iterable[Module]) -> list[str]:
+    """Find URLs that are filled in with punctuation right behind them."""
+    return [
+        f"{module.path.as_posix()}:{node.lineno}: {name}"
+        for module in found
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.JoinedStr)
+        for part, after in pairwise(node.values)
+        if isinstance(part, ast.FormattedValue)
+        and _URL.search(name := ast.unparse(part.value))
+        and isinstance(after, ast.Constant)
+        and re.match(r"[.,](\s|$)", str(after.value))
+    ]
 
 
 def twice(found: Iterable[Module]) -> list[str]:

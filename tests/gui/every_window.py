@@ -44,6 +44,7 @@ from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.notifications.controller import new_mini_action
 from mcp_progress_monitor.gui.notifications.notification_settings import NotificationPage
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
@@ -184,6 +185,7 @@ class EveryWindow(QObject):
         models.findings.set_ignored([("JR-2", words)])
         status = StatusBar(None, models.servers, models.traffic.timeline, self.appearance)
         window = MainWindow(models, status, self.appearance, Preferences(self._folder))
+        window.add_to_view_menu([new_mini_action(window)])
         models.feed.setParent(window)
         window.show_jobs(are_any=True)
         window.notices.show_error(ErrorDetails(words, words, words, words))

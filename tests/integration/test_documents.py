@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor.catalogue.taps import TapProgram, wrapper
 from mcp_progress_monitor.cli.entry import main, program
+from mcp_progress_monitor.cli.options import RenamedOption
 from mcp_progress_monitor.demo.tools import TOOLS as DEMO_TOOLS
 from tests.integration.commands import ROOT, run
 from tests.servers.tools import TOOLS
@@ -162,8 +164,13 @@ def test_answer_files_that_are_shown_are_taken(place: int, tmp_path: Path) -> No
     assert ran.code == 0, ran.err
 
 
+def _current(parameter: click.Parameter) -> list[str]:
+    """The names of a parameter, without the earlier names that its help does not show."""
+    return parameter.opts[:1] if isinstance(parameter, RenamedOption) else parameter.opts
+
+
 def _options(command: click.Command) -> set[str]:
-    own = {name for p in command.params for name in (*p.opts, *p.secondary_opts)}
+    own = {name for p in command.params for name in (*_current(p), *p.secondary_opts)}
     return own.union(*map(_options, getattr(command, "commands", {}).values()))
 
 
@@ -187,3 +194,29 @@ def test_every_option_that_the_text_names_exists() -> None:
     }
     assert named
     assert {(name, option) for name, option in named if option not in known} == set()
+
+
+def test_no_page_installs_the_program_from_an_index_where_it_is_not() -> None:
+    pages = DOCUMENTS | {"docs/mcp-check.yml": (ROOT / "docs/mcp-check.yml").read_text("utf-8")}
+    by_name = re.compile(r"(?:pipx?|uv tool) install (?:-\S+ )*[\"']?mcp-progress-monitor\b")
+    assert [name for name, text in pages.items() if by_name.search(text)] == []
+
+
+def test_a_key_has_one_meaning_in_the_panes_that_lead_to_each_other() -> None:
+    meanings = {
+        row[1]
+        for place in ("## Findings", "## Traffic")
+        for row in _rows("docs/reference/keys.md", place)
+        if row[0] == "`Ctrl+G`"
+    }
+    assert meanings == {"Go to message"}
+
+
+def test_the_entry_of_a_watched_server_is_the_one_that_is_written() -> None:
+    (shown,) = _json_of("docs/watch-your-client.md")
+    entry = json.loads(shown)
+    home = "/home/me"
+    program = TapProgram((f"{home}/.local/bin/mcp-progress-monitor",), f"{home}/.venv/bin/python")
+    launch = wrapper(program, "files", "Cursor")
+    written = [launch.command, *launch.args]
+    assert [entry["command"], *entry["args"]][: len(written)] == written

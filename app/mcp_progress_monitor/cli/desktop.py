@@ -103,7 +103,7 @@ def _no_libraries(file: str, error: str) -> CommandFailed:
 
 
 def _no_qt(where: str, advice: str, error: str) -> CommandFailed:
-    hint = f"{advice}\n{_WITHOUT_WINDOW}"
+    hint = f"{_WITHOUT_WINDOW}\n{advice}"
     details = ErrorDetails("Cannot load Qt, which the window needs", where, hint, error)
     return CommandFailed(ExitCode.USAGE, details)
 
@@ -131,7 +131,7 @@ def _require_display() -> None:
     error = ErrorDetails(
         "Cannot open a window: no display found",
         where if display else "neither DISPLAY nor WAYLAND_DISPLAY is set",
-        f"Log in to a desktop, or use a virtual display: xvfb-run. {_WITHOUT_WINDOW}",
+        f"Log in to a desktop, or use a virtual display (xvfb-run). {_WITHOUT_WINDOW}",
     )
     raise CommandFailed(ExitCode.USAGE, error)
 

@@ -328,7 +328,12 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
 )
 @common_options
 @click.argument("ids", metavar="[ID]...", nargs=-1, callback=saved_ids)
-@click.option("--list", "is_list", is_flag=True, help="List the saved jobs and their IDs.")
+@click.option(
+    "--list",
+    "is_list",
+    is_flag=True,
+    help="List the saved jobs and their IDs, as does the command alone.",
+)
 @click.option(
     "--auto-resume",
     is_flag=True,
@@ -353,7 +358,8 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     from mcp_progress_monitor.cli.orders import ResumeOrder
 
     order = ResumeOrder(**chosen)
-    if order.is_list:
+    asks_more = order.ids or order.auto_resume or order.as_json or invocation.common.names_server
+    if order.is_list or not asks_more:
         from mcp_progress_monitor.cli.calls.saved_jobs import list_saved
 
         return list_saved(invocation.common, in_json=order.as_json)

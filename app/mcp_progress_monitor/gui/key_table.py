@@ -45,7 +45,7 @@ KEY_TABLE: Final = {
     "message.next": Keyed("Next match in the message", ("F3",)),
     "message.previous": Keyed("Previous match in the message", ("Shift+F3",)),
     "findings.find": Keyed("Filter findings", ("Ctrl+F",)),
-    "findings.group": Keyed("Group findings by rule", ("Ctrl+G",)),
+    "findings.group": Keyed("Group findings by rule", ("Ctrl+Shift+G",)),
     "findings.rules": Keyed("Show which rules were tried", ("Ctrl+U",)),
     "stderr.find": Keyed("Find", ("Ctrl+F",)),
     "stderr.next": Keyed("Next match", ("F3",)),

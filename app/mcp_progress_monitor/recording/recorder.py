@@ -585,6 +585,7 @@ def check_new(record: Path) -> Path:
     hint = "Choose a new file name in a folder that you can write to."
     if os.path.lexists(path):
         what = "The file to record to already exists and is not overwritten"
+        hint = "To replace it, delete it first. Or choose another name."
     elif (seen := path_kind(path.parent)) is not PathKind.FOLDER:
         what = f"The folder to record to {seen.value}"
     elif not os.access(path.parent, os.W_OK | os.X_OK):

@@ -372,7 +372,7 @@ async def _run(tap: HttpTap) -> None:
     with SignalWatch(on_signal):
         sys.stdout.write(f"{tap.addresses.own}\n")
         sys.stdout.flush()
-        _report(f"Forwarding to {tap.addresses.shown}. Use the URL above in the client.")
+        _report(f"Use the URL above in the client. It forwards to {tap.addresses.shown}")
         if tap.change_text:
             _report(tap.change_text)
         state = _IS_OFF if tap.recording is None else f"Recording to {tap.recording}."

@@ -469,7 +469,7 @@ def sign_in_refusal(
     metadata = None if found is None else found[1] or found[2]
     why = (
         f"{addresses.shown} requires sign-in with OAuth. Clients sign in for the URL that they "
-        f"use, and the server's tokens are not for {addresses.own}."
+        f"use ({addresses.own}), and the server's tokens are not for that one."
     )
     return SignInRefusal(why, None, metadata)
 
@@ -489,6 +489,6 @@ def metadata_refusal(target: str, body: bytes, addresses: TapAddresses) -> SignI
         return None
     why = (
         f"The server's OAuth metadata is for {resource!r}. Clients compare that with the URL "
-        f"that they use, {addresses.own}, and refuse to sign in."
+        f"that they use ({addresses.own}) and refuse to sign in."
     )
     return SignInRefusal(why, resource)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,12 @@ import anyio
 from mcp_progress_monitor.cli.asking.approval import require_approval
 from mcp_progress_monitor.cli.calls.call import code_of, first_failure
 from mcp_progress_monitor.cli.calls.configured import saved_servers
-from mcp_progress_monitor.cli.calls.saved_jobs import listing, read_saved
+from mcp_progress_monitor.cli.calls.saved_jobs import read_saved
 from mcp_progress_monitor.cli.calls.target import server_if_named
 from mcp_progress_monitor.cli.calls.visit import (
     OrderedCommand,
     early_failures,
     resumable_ids,
-    resume_command,
     run_resumable,
     session_recorder,
 )
@@ -52,7 +50,8 @@ def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
     log_to_stderr(invocation.common.log_level)
     with early_failures(invocation, as_json=order.as_json):
         if not order.ids:
-            raise _no_id(invocation.common)
+            error = ErrorDetails("No job ID given", hint="To list the saved jobs: resume --list")
+            raise CommandFailed(ExitCode.USAGE, error)
         definition = server_if_named(invocation.common)
         with failing(ExitCode.USAGE):
             data_dir(invocation.common.data_dir)
@@ -100,23 +99,6 @@ def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
     hint_here = None if is_saved else hint
     require_approval(found.definition, common, found.source, hint_here, request)
     return found.definition
-
-
-def _no_id(common: CommonOptions) -> CommandFailed:
-    """The error for a command without IDs, with the list of saved jobs."""
-    saved, store_error = read_saved(common)
-    if not saved.chains and not saved.tasks:
-        error = ErrorDetails(
-            "No saved jobs to resume",
-            hint="Calls save their resume tokens automatically.",
-            detail="" if store_error is None else store_error.as_text(),
-        )
-    else:
-        usable = saved.usable()[-1:]
-        hint = f"Example: {resume_command(usable, common.data_dir)}" if usable else ""
-        table = listing(saved, time.time()).rstrip()
-        error = ErrorDetails("No job ID given", hint=hint, detail=table)
-    return CommandFailed(ExitCode.USAGE, error)
 
 
 class _Resumer(OrderedCommand):

@@ -173,7 +173,7 @@ class FindingsPane(QWidget):
         self.ignored.setToolTip("Show ignored findings, or stop ignoring them")
         self.group_button.setText("Group")
         self.group_button.setCheckable(True)
-        self.group_button.setToolTip("Group findings by rule (Ctrl+G)")
+        self.group_button.setToolTip("Group findings by rule (Ctrl+Shift+G)")
         self.group_button.setAccessibleName("Group findings by rule")
         self.rules_button.setText("Rules")
         self.rules_button.setCheckable(True)

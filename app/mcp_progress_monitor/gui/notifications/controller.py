@@ -42,6 +42,16 @@ _AVERAGED: Final = 20  # running jobs that count for the progress in the task ba
 _TITLE: Final = "MCP Progress Monitor"
 
 
+def new_mini_action(parent: QObject) -> QAction:
+    """Create the command that shows and hides the mini window."""
+    action = QAction("&Mini window", parent)
+    action.setCheckable(True)
+    action.setObjectName("window.mini")
+    action.setShortcut(QKeySequence("Ctrl+Alt+M"))
+    action.setToolTip("Show the running jobs on top of other windows")
+    return action
+
+
 class NotificationsController(QObject):
     """Shows the state of the jobs outside the window; idle while nothing changes."""
 
@@ -66,11 +76,7 @@ class NotificationsController(QObject):
         self._running: dict[JobId, None] = {}
         self._pending: list[JobEvent] = []
         self._events = JobEvents(time.time())
-        self.mini_action: Final = QAction("&Mini window", self)
-        self.mini_action.setCheckable(True)
-        self.mini_action.setObjectName("window.mini")
-        self.mini_action.setShortcut(QKeySequence("Ctrl+Alt+M"))
-        self.mini_action.setToolTip("Show the running jobs on top of other windows")
+        self.mini_action: Final = new_mini_action(self)
         self.mini_action.toggled.connect(self._on_mini_toggled)
         self.on_action: Final = QAction("&Notifications", self)
         self.on_action.setCheckable(True)

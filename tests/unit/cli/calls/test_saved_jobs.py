@@ -172,7 +172,7 @@ class TestCommand:
         monkeypatch.setattr(
             "mcp_progress_monitor.store.database.DatabaseOpener._make_private", refuse
         )
-        code = 8 if is_there else 0 if words else 2
+        code = 8 if is_there else 0
         assert main(["resume", *words, "--data-dir", str(data_dir)]) == code
         said = capsys.readouterr()
         assert said.err.count("The saved resume tokens cannot be") == 1
@@ -183,7 +183,7 @@ class TestCommand:
             assert document["jobs"] == []
             assert document["problem"]["where"] == str(data_dir / FILE)
         else:
-            assert said.out == ("No saved jobs.\n" if words else "")
+            assert said.out == "No saved jobs.\n"
 
     def test_a_folder_that_cannot_be_made_is_wrong_usage(
         self, data_dir: Path, capsys: pytest.CaptureFixture[str]
@@ -197,11 +197,17 @@ class TestCommand:
         self, data_dir: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         anyio.run(_saved, data_dir)
-        assert main(["resume", "--data-dir", str(data_dir)]) == 2
+        assert main(["resume", "--data-dir", str(data_dir)]) == 0
         said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err.startswith("No job ID given\nID  SERVER")
-        assert f"resume 1 --data-dir {data_dir}" in said.err
+        assert said.out.startswith("ID  SERVER")
+        assert said.err == ""
+
+    @pytest.mark.parametrize("option", ["--auto-resume", "--demo"])
+    def test_without_an_id_nothing_is_resumed(
+        self, option: str, data_dir: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["resume", option, "--data-dir", str(data_dir)]) == 2
+        assert "resume --list" in capsys.readouterr().err
 
 
 def saved_task(**changes: Any) -> SavedTask:
