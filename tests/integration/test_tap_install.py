@@ -14,7 +14,7 @@ import pytest
 from mcp_progress_monitor.catalogue.clients import CURSOR, FoundFile
 from mcp_progress_monitor.catalogue.tap_install import servers_of
 from mcp_progress_monitor.engine.client_taps import LiveTap, live_taps
-from tests.integration.commands import DEMO, ROOT, run
+from tests.integration.commands import DEMO, ROOT, run, start
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -118,3 +118,19 @@ def test_when_this_program_is_gone_the_server_starts_alone(cursor: Path, tmp_pat
     # Installing again corrects the entry.
     assert run("tap", "install", "cursor", "--all", "--data-dir", str(tmp_path)).code == 0
     assert cursor.read_text() == text
+
+
+def test_programs_that_install_at_once_all_take_effect(cursor: Path) -> None:
+    names = [f"demo-{number}" for number in range(8)]
+    entry = json.loads(cursor.read_text())["mcpServers"]["demo"]
+    before = json.dumps({"mcpServers": dict.fromkeys(names, entry)}, indent=2)
+    cursor.write_text(before)
+    for command in ("install", "remove"):
+        programs = [start("tap", command, "cursor", name) for name in names]
+        assert [program.wait(PATIENCE_S) for program in programs] == [0] * len(names)
+        taps = {each.name for each in servers_of(FoundFile(CURSOR, cursor)) if each.tap is not None}
+        assert taps == (set(names) if command == "install" else set())
+        for program in programs:
+            program.communicate()
+    assert cursor.read_text() == before
+    assert [each.name for each in cursor.parent.iterdir()] == [cursor.name]

@@ -46,7 +46,6 @@ _SERVERS = (
     ("yes", '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"flood"}}'),
     (*SHELL, "while read line; do echo $line; echo $line >&2; done"),
     (*SHELL, "trap '' TERM; while read line; do echo $line; done"),
-    (*SHELL, "trap '' TERM PIPE; while true; do sleep 0.1; done"),
 )
 _CALL = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call"}\n'
 _TICKING = (*SHELL, "while read line; do echo tick $line >&2; echo tick $line; echo $line; done")

@@ -22,6 +22,7 @@ from mcp_progress_monitor.catalogue.documents import (
     UneditableError,
     covered,
     decoded,
+    exclusive_lock,
     json_text,
     read_bytes,
     replace_content,
@@ -37,9 +38,10 @@ from mcp_progress_monitor.catalogue.taps import (
     unwrapped_entry,
     wrapper,
 )
-from mcp_progress_monitor.catalogue.writing import free_beside
+from mcp_progress_monitor.catalogue.writing import free_beside, latest_beside
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, path_kind
+from mcp_progress_monitor.paths import default_data_dir
 from mcp_progress_monitor.protocol.secrets import shown_url
 
 if TYPE_CHECKING:
@@ -227,20 +229,28 @@ def by_file(servers: Iterable[ClientServer]) -> list[list[ClientServer]]:
     return list(files.values())
 
 
+class FileChangedError(UserError):
+    """The file to change is no longer as it was read."""
+
+
 def save(change: FileChange) -> Path | None:
     """Write a change; returns the path of the backup from before the first tap, if there is one.
 
     The backup is kept while the file has taps, and deleted when the file is equal to it again.
 
     Raises:
-        UserError: the file was changed meanwhile, or cannot be written.
+        FileChangedError: the file was changed meanwhile.
+        UserError: it cannot be written.
     """
     path = change.path
-    if read_bytes(path) != change.before:
-        hint = "Try again; the client may have written it."
-        raise UserError(ErrorDetails("The file was changed meanwhile", str(path), hint))
-    kept = _backup(change)
-    replace_content(path, change.after)
+    # In the user's own folder: a lock beside the file would stay there.
+    with exclusive_lock(default_data_dir() / "clients", "clients' configuration files"):
+        if read_bytes(path) != change.before:
+            hint = "Try again; the client may have written it."
+            details = ErrorDetails("The file was changed meanwhile", str(path), hint)
+            raise FileChangedError(details)
+        kept = _backup(change)
+        replace_content(path, change.after)
     if kept is not None and read_bytes(kept) == change.after:
         with contextlib.suppress(OSError):
             kept.unlink()
@@ -249,8 +259,11 @@ def save(change: FileChange) -> Path | None:
 
 
 def _backup(change: FileChange) -> Path | None:
-    """The backup of the file from before the first tap, made if there is none."""
-    kept = change.path.with_name(f"{change.path.name}.before")
+    """The backup of the file from before the first tap, made if there is none.
+
+    Older ones may be there, of taps that were removed after an edit: ours is the latest.
+    """
+    kept = latest_beside(change.path)
     is_there = path_kind(kept) is PathKind.FILE
     if _has_taps(change):
         return kept if is_there else None

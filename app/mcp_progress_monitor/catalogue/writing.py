@@ -232,6 +232,14 @@ def free_beside(path: Path) -> Path:
     return kept
 
 
+def latest_beside(path: Path) -> Path:
+    """The newest backup that `free_beside` has named; the first name if there is none."""
+    kept, number = path.with_name(f"{path.name}.before"), 2
+    while path_kind(later := path.with_name(f"{path.name}.before-{number}")) is PathKind.FILE:
+        kept, number = later, number + 1
+    return kept
+
+
 def _excluding(
     held: dict[str, Any], ours: Mapping[str, Any], document: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -667,3 +667,14 @@ def test_documented_files_are_wrapped_where_each_system_has_them(
     assert server.launch == (entry["command"], tuple(entry["args"]))
     save(untapped([server]))
     assert file.read_bytes() == before
+
+
+def test_the_backup_is_deleted_beside_an_older_one(tmp_path: Path) -> None:
+    file = put(tmp_path / "mcp.json", JSON)
+    older = put(tmp_path / "mcp.json.before", "of another time")
+    first, *others = servers(file)
+    assert save(tapped([first], HERE)) == tmp_path / "mcp.json.before-2"
+    assert save(tapped(others, HERE)) == tmp_path / "mcp.json.before-2"
+    remove(file)
+    assert file.read_text() == JSON
+    assert names_in(tmp_path) == ["mcp.json", older.name]

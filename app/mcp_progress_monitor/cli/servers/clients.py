@@ -35,7 +35,7 @@ from mcp_progress_monitor.catalogue.reading import (
     save_rows,
 )
 from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring, secrets_of
-from mcp_progress_monitor.catalogue.tap_install import by_file, tapped, untapped
+from mcp_progress_monitor.catalogue.tap_install import FileChangedError, by_file, tapped, untapped
 from mcp_progress_monitor.catalogue.taps import this_program
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.cli.asking.approval import trust_command
@@ -67,6 +67,8 @@ from mcp_progress_monitor.wording.clients import (
 from mcp_progress_monitor.wording.servers import replaced_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.catalogue.reading import Known
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
@@ -365,6 +367,7 @@ def export_servers(common: CommonOptions, order: ServersExport) -> ExitCode:
 
 _TAP_TITLES = ("CLIENT", "SERVER", "STATE", "FILE")
 _WIDEST = 200
+_TRIES = 50  # to change a file that others change as well
 _NO_SERVERS = "No client configuration files with servers were found.\n"
 
 
@@ -386,25 +389,27 @@ def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
         show_warnings(ErrorDetails(RECORDING_IS_OFF))
     if not order.names and not order.takes_all and order.client is None:
         return _overview(common, found)
-    wanted = _wanted_taps(order, found)
-    usable = [server for server in wanted if server.tap is not None or not server.why_not]
-    _report_others(order, wanted, usable)
-    with failing(ExitCode.UNWRITABLE):
-        changes = [tapped(servers, program) for servers in by_file(usable)]
-    return _change(order, changes, "Watch {}?")
+
+    def plan(found: list[ClientServer]) -> list[FileChange]:
+        wanted = _wanted_taps(order, found)
+        usable = [server for server in wanted if server.tap is not None or not server.why_not]
+        _report_others(order, wanted, usable)
+        return [tapped(servers, program) for servers in by_file(usable)]
+
+    return _change(order, plan, found, "Watch {}?")
 
 
 def remove_taps(_common: CommonOptions, order: TapsOrder) -> ExitCode:
     """Remove taps from the files of other clients, showing the changes first."""
     if not order.names and not order.takes_all and order.client is None:
         raise click.UsageError("Name a client and its servers, or use --all.")
-    servers = _found(order)
-    wanted = _wanted_taps(
-        order, servers if order.names else [s for s in servers if s.tap is not None]
-    )
-    with failing(ExitCode.UNWRITABLE):
-        changes = [untapped(each) for each in by_file(s for s in wanted if s.tap is not None)]
-    return _change(order, changes, "Stop watching {}?")
+
+    def plan(found: list[ClientServer]) -> list[FileChange]:
+        of_taps = [server for server in found if server.tap is not None]
+        wanted = _wanted_taps(order, found if order.names else of_taps)
+        return [untapped(each) for each in by_file(s for s in wanted if s.tap is not None)]
+
+    return _change(order, plan, _found(order), "Stop watching {}?")
 
 
 def list_taps(common: CommonOptions, *, in_json: bool) -> ExitCode:
@@ -516,9 +521,19 @@ def _report_others(
         errors.text(f"skipped: {visible(text)}\n")
 
 
-def _change(order: TapsOrder, changes: list[FileChange], question: str) -> ExitCode:
-    """Show the changes and, if the options or the user agree, make them."""
-    changes = [change for change in changes if change.servers]
+def _change(
+    order: TapsOrder,
+    plan: Callable[[list[ClientServer]], list[FileChange]],
+    found: list[ClientServer],
+    question: str,
+) -> ExitCode:
+    """Show the changes and, if the options or the user agree, make them.
+
+    They are planned again if another program has changed a file meanwhile, unless the user agreed
+    to what was shown.
+    """
+    with failing(ExitCode.UNWRITABLE):
+        changes = [change for change in plan(found) if change.servers]
     if not changes:
         print_out("Nothing to change.\n")
         return ExitCode.DONE
@@ -530,11 +545,23 @@ def _change(order: TapsOrder, changes: list[FileChange], question: str) -> ExitC
         print_out(f"{steps}Nothing was changed.\n")
         return ExitCode.DONE
     with failing(ExitCode.UNWRITABLE):
-        for change in changes:
-            done = apply(change)
-            text = done_text(change, done.kept, by_command=done.by_command)
-            print_out(f"{text}\n")
+        for _ in range(_TRIES):
+            try:
+                _apply(changes)
+            except FileChangedError:
+                if not (order.names or order.takes_all):
+                    raise
+                changes = [change for change in plan(_found(order)) if change.servers]
+            else:
+                return ExitCode.DONE
+        _apply(changes)
     return ExitCode.DONE
+
+
+def _apply(changes: list[FileChange]) -> None:
+    for change in changes:
+        done = apply(change)
+        print_out(f"{done_text(change, done.kept, by_command=done.by_command)}\n")
 
 
 def _is_agreed(order: TapsOrder, question: str) -> bool:
