@@ -134,3 +134,10 @@ def test_programs_that_install_at_once_all_take_effect(cursor: Path) -> None:
             program.communicate()
     assert cursor.read_text() == before
     assert [each.name for each in cursor.parent.iterdir()] == [cursor.name]
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("turn", range(25))
+def test_programs_that_install_at_once_all_take_effect_each_time(cursor: Path, turn: int) -> None:
+    test_programs_that_install_at_once_all_take_effect(cursor)

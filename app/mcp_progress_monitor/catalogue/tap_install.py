@@ -22,7 +22,6 @@ from mcp_progress_monitor.catalogue.documents import (
     UneditableError,
     covered,
     decoded,
-    exclusive_lock,
     json_text,
     read_bytes,
     replace_content,
@@ -38,10 +37,9 @@ from mcp_progress_monitor.catalogue.taps import (
     unwrapped_entry,
     wrapper,
 )
-from mcp_progress_monitor.catalogue.writing import free_beside, latest_beside
+from mcp_progress_monitor.catalogue.writing import free_beside, latest_beside, lock_of_clients
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, path_kind
-from mcp_progress_monitor.paths import default_data_dir
 from mcp_progress_monitor.protocol.secrets import shown_url
 
 if TYPE_CHECKING:
@@ -243,19 +241,18 @@ def save(change: FileChange) -> Path | None:
         UserError: it cannot be written.
     """
     path = change.path
-    # In the user's own folder: a lock beside the file would stay there.
-    with exclusive_lock(default_data_dir() / "clients", "clients' configuration files"):
+    with lock_of_clients():
         if read_bytes(path) != change.before:
             hint = "Try again; the client may have written it."
             details = ErrorDetails("The file was changed meanwhile", str(path), hint)
             raise FileChangedError(details)
         kept = _backup(change)
         replace_content(path, change.after)
-    if kept is not None and read_bytes(kept) == change.after:
-        with contextlib.suppress(OSError):
-            kept.unlink()
-        return None
-    return kept
+        if kept is not None and read_bytes(kept) == change.after:
+            with contextlib.suppress(OSError):
+                kept.unlink()
+            return None
+        return kept
 
 
 def _backup(change: FileChange) -> Path | None:

@@ -19,6 +19,7 @@ from mcp_progress_monitor.catalogue.clients import (
 from mcp_progress_monitor.catalogue.documents import (
     UneditableError,
     decoded,
+    exclusive_lock,
     is_plain_json,
     json_text,
     read_bytes,
@@ -36,10 +37,12 @@ from mcp_progress_monitor.catalogue.secrets import (
 from mcp_progress_monitor.catalogue.taps import wrapped_like
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, path_kind
+from mcp_progress_monitor.paths import default_data_dir
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
 if TYPE_CHECKING:
+    import contextlib
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
@@ -81,15 +84,16 @@ def write_file(
     merged = _merged_toml if client is CODEX else _merged_json
     if path is None:
         return Written(merged("", "", document, client).text, tuple(left_out))
-    try:
-        content = read_bytes(path)
-    except FileNotFoundError:
-        content = b""
-    text, is_replaced = merged(decoded(content, path), str(path), document, client)
-    kept = free_beside(path) if is_replaced else None
-    if kept is not None:
-        write_private(kept, content)
-    write_private(path, text.encode())
+    with lock_of_clients():
+        try:
+            content = read_bytes(path)
+        except FileNotFoundError:
+            content = b""
+        text, is_replaced = merged(decoded(content, path), str(path), document, client)
+        kept = free_beside(path) if is_replaced else None
+        if kept is not None:
+            write_private(kept, content)
+        write_private(path, text.encode())
     return Written(text, tuple(left_out), kept)
 
 
@@ -221,6 +225,14 @@ def _with_servers(
     document[client.container] = ours
     merged = {**held, client.container: {**inside, **ours}}
     return merged, any(name in inside and inside[name] != ours[name] for name in ours)
+
+
+def lock_of_clients() -> contextlib.AbstractContextManager[None]:
+    """Keep other instances of this program from changing clients' files.
+
+    The lock is in the user's own folder: beside a client's file it would stay there.
+    """
+    return exclusive_lock(default_data_dir() / "clients", "clients' configuration files")
 
 
 def free_beside(path: Path) -> Path:

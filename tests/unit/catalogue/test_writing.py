@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -259,3 +261,20 @@ def test_a_file_whose_servers_are_replaced_is_kept_as_it_was(tmp_path: Path) -> 
     other = CatalogueEntry(StdioDefinition(name="a", command="other"))
     assert write_file([other], client_of("cursor"), file).kept == tmp_path / "mcp.json.before-2"
     assert before.read_text() == mine
+
+
+def test_exports_to_one_file_at_the_same_time_all_take_effect(tmp_path: Path) -> None:
+    entries = [CatalogueEntry(StdioDefinition(name=f"s{n}", command="x")) for n in range(8)]
+    file = tmp_path / "mcp.json"
+    for _ in range(5):
+        file.write_text("{}")
+        gate = threading.Barrier(len(entries))
+
+        def export(entry: CatalogueEntry, gate: threading.Barrier = gate) -> None:
+            gate.wait()
+            write_file([entry], VS_CODE, file)
+
+        with ThreadPoolExecutor(len(entries)) as pool:
+            list(pool.map(export, entries))
+        assert json.loads(file.read_text())["servers"].keys() == {f"s{n}" for n in range(8)}
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
