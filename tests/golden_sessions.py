@@ -275,6 +275,23 @@ GOLDEN: Final = [
         [call(2), after(61, _DONE)],
         [*_OPEN, after(31, tick("a", 1)), after(31, _DONE)],
     ),
+    Golden(
+        "PROG-19",
+        D,
+        [
+            *_OPEN,
+            after(2, tick("a", 1)),
+            *(after(0, tick("a", n)) for n in (2, 3)),
+            after(0, _DONE),
+        ],
+        [
+            *_OPEN,
+            after(1, tick("a", 1)),
+            after(1, tick("a", 2)),
+            after(0, tick("a", 3)),
+            after(0, _DONE),
+        ],
+    ),
     Golden("CAN-1", D, [*_OPEN, cancel(9), _DONE], [*_OPEN, cancel(2)]),
     Golden(
         "CAN-2",

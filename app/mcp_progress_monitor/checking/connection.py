@@ -54,6 +54,7 @@ class JudgedCall:
         "at",
         "by",
         "cancelled_at",
+        "first_tick_at",
         "id",
         "is_timeout",
         "message_at",
@@ -87,6 +88,7 @@ class JudgedCall:
         self.resume_token = fact.resume_token
         self.at = self.message_at = fact.at
         self.message_number = fact.number  # the frame of the last message about it
+        self.first_tick_at: float | None = None
         self.tick_at: float | None = None
         self.progress: int | float | None = None
         self.total: int | float | None = None

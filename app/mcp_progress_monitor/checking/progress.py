@@ -38,6 +38,9 @@ _CROSSING_S: Final = 1.0  # a message this soon after a cancel may have crossed 
 _WITHIN_S: Final = 10.0  # progress this recent shows that the server was working
 _CROSSED: Final = {"PROG-5": rules.TICK_CROSSED, "CAN-3": rules.REPLY_CROSSED}
 _FIRST_REVISION: Final = "2024-11-05"
+_SOME_TICKS: Final = 3  # that all come with their reply
+_SOME_WORK_S: Final = 1.0  # after which they should have come earlier
+_TOGETHER_S: Final = 0.02
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _KNOWN_AS: Final = {"\x1b": ", which starts terminal colours"}
 _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline", re.IGNORECASE)
@@ -73,6 +76,8 @@ def _count(
     if not counts.keys() >= several:
         for request in dict.fromkeys(requests):
             if request not in counts and (call := connection.apply_last_tick(request)) is not None:
+                if call.first_tick_at is None:
+                    call.first_tick_at = at
                 yield from _silence(connection, call, at)
     counts.update(requests)
     calm = several - connection.flooding
@@ -163,6 +168,11 @@ def take_answer(
     if _is_done(fact) and progress is not None and total is not None and total > progress:
         yield call.breaks(rules.ENDED_BELOW, fact.number, progress, total, by=fact.sender)
     took = fact.at - call.at
+    count = connection.ticks_of_second.get(call.number, 0)
+    if call.first_tick_at is not None and count >= _SOME_TICKS and took >= _SOME_WORK_S:
+        span = fact.at - call.first_tick_at
+        if span <= _TOGETHER_S:
+            yield call.breaks(rules.TICKS_HELD_BACK, fact.number, count, span, took, by=fact.sender)
     if (
         call.method == CALL_TOOL
         and call.token is not None

@@ -227,6 +227,14 @@ ADVICE: Final[dict[str, Advice]] = {
         "Report progress at least every 30 s, even if it is only estimated.",
         _PY_REPORT + _PY_LOW, _TS_REPORT + _TS_SDK_1,
     ),
+    "PROG-19": Advice(
+        "Progress held back until the reply",
+        "Progress is sent while the work goes on.",
+        _A, _HINT, Needs.PROGRESS | Needs.CALL,
+        "Look for a bridge, proxy or framework between client and server that buffers a response "
+        "until it is complete, and let it pass on each event; or report while the work goes on.",
+        _PY_REPORT + _PY_LOW, _TS_REPORT + _TS_SDK_1,
+    ),
     "CAN-1": Advice(
         "Cancel of an unknown request",
         "A cancel refers to a pending request of its sender.",

@@ -112,6 +112,9 @@ ID_TYPE: Final = _envelope("the id {id} is neither a string nor an integer")
 ID_NO_INTEGER: Final = _envelope("the id {id} is not an integer")
 ID_NULL: Final = _envelope("the id of a request is null")
 ID_IN_USE: Final = _envelope("the id {id} is in use by the request of frame {frame}")
+NOTIFICATION_ID: Final = Rule(
+    "JR-1", _ERROR, ALL, Source(_D, "Basic, Notifications"), "a notification has the id {id}"
+)
 VERSION_MISSING: Final = _envelope('"jsonrpc" is missing', "JR-2")
 VERSION_WRONG: Final = _envelope('"jsonrpc" is {value} instead of "2.0"', "JR-2")
 METHOD_TYPE: Final = _envelope("the method {method} is not a string", "JR-2")
@@ -327,6 +330,12 @@ SILENCE: Final = Rule(
     ALL,
     _KNOWN_CLIENTS,
     "The server was silent for {silence:duration}; by default, {clients:list} would have given up",
+)
+TICKS_HELD_BACK: Final = _progress(
+    "PROG-19",
+    _NOTE,
+    "{count} progress notifications came within {span:duration} of their reply, {took:duration}"
+    " after the request",
 )
 ABOVE_TOTAL: Final = _progress(
     "PROG-10",

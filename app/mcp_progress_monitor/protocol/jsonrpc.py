@@ -15,6 +15,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
     read_value,
     shown,
 )
+from mcp_progress_monitor.protocol.messages import OF_NOTIFICATIONS
 from mcp_progress_monitor.protocol.outline import Slices, finish, outlined
 
 if TYPE_CHECKING:
@@ -161,7 +162,10 @@ def _call(members: dict[str, Any], findings: list[Finding]) -> Envelope:
         return Envelope(Kind.INVALID, identity, findings=tuple(findings))
     if "params" in members and not isinstance(params, dict):
         findings.append(Finding(rules.PARAMS_TYPE, (shown(params),)))
-    if "id" not in members:
+    is_named_so = method.startswith(OF_NOTIFICATIONS)
+    if is_named_so and "id" in members:  # no request of that name can be meant
+        findings.append(Finding(rules.NOTIFICATION_ID, (shown(identity),)))
+    if is_named_so or "id" not in members:
         return Envelope(Kind.NOTIFICATION, None, method, params, findings=tuple(findings))
     if identity is None:
         findings.append(Finding(rules.ID_NULL))

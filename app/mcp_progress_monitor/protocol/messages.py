@@ -50,6 +50,7 @@ LIST_ROOTS: Final = "roots/list"
 # Notifications
 INITIALIZED: Final = "notifications/initialized"
 ProgressMethod: TypeAlias = Literal["notifications/progress"]
+OF_NOTIFICATIONS: Final = "notifications/"
 PROGRESS: Final[ProgressMethod] = "notifications/progress"
 CANCELLED: Final = "notifications/cancelled"
 LOG_MESSAGE: Final = "notifications/message"

@@ -63,3 +63,15 @@ def test_a_server_without_tasks_may_reply_as_if_none_was_asked_for(tmp_path: Pat
     steps = [call(2, task={"ttl": 60_000}), result(2)]
     path.write_bytes(recording(Golden("", D, steps, []), steps))
     assert "TSK-3" not in {each.rule for each in check_file(path)}
+
+
+def test_ticks_with_ids_are_ticks_and_break_a_rule(tmp_path: Path) -> None:
+    path = tmp_path / "session.mcprec"
+    ticks = [tick("a", number) for number in range(1, 400)]
+    for number, each in enumerate(ticks[:3]):
+        each.value["id"] = number
+    steps = [call(2, "a"), *ticks, result(2)]
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    found = {each.rule: each.count for each in check_file(path)}
+    assert found["JR-1"] == 3
+    assert "PROG-1" not in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.jsonrpc import (
     OVERSIZED,
     Elided,
@@ -167,3 +169,11 @@ def test_a_result_nested_too_deep_keeps_its_kind_and_id() -> None:
         7,
         {"a": Elided(10_000, is_too_deep=True)},
     )
+
+
+@pytest.mark.parametrize("identity", [7, "a", None])
+def test_a_notification_with_an_id_is_one_all_the_same(identity: object) -> None:
+    message = {"jsonrpc": "2.0", "id": identity, "method": "notifications/message", "params": {}}
+    envelope = decode(json.dumps(message).encode())
+    assert envelope.kind is Kind.NOTIFICATION
+    assert [finding.rule for finding in envelope.findings] == [rules.NOTIFICATION_ID]
