@@ -171,6 +171,7 @@ _RELATED: Final = {f"{_META}related-task": {"taskId": "T"}}
 _ENDED: Final = [*_BEGUN, client("tasks/get", 3, taskId="T"), result(3, **task("completed"))]
 _FLAT: Final = [call(2, "a"), result(2, resultType="task", **flat())]
 _RESUMABLE: Final = {"content": [], "_meta": {"nextResumeToken": "k3Jx"}}
+_ANSWERED = Step(Channel.SENT, {"jsonrpc": "2.0", "id": 9, "result": {"roots": []}})
 _OPEN: Final = [call(2, "a")]
 _DONE: Final = result(2)
 
@@ -462,6 +463,12 @@ GOLDEN: Final = [
             Step(Channel.RECEIVED, {"jsonrpc": "2.0", "id": 2, "result": {}}),
         ],
         opening=False,
+    ),
+    Golden(
+        "CAP-1",
+        D,
+        [*_OPEN, server("roots/list", 9), _ANSWERED, _DONE],
+        [*_OPEN, server("ping", 9), _ANSWERED, _DONE],
     ),
     Golden("LOG-1", E, [call(2), _LOGGED, _DONE], [_WITH_LOG, _LOGGED, _DONE]),
     Golden(

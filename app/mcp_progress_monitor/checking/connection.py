@@ -174,6 +174,7 @@ class JudgedConnection:
         self.is_http = False
         self.revision: str | None = None
         self.capabilities: JsonObject = {}
+        self.client_capabilities: JsonObject = {}  # of the handshake
         self.client = ""
         self.is_initialize_answered = False
         self.is_initialized = False

@@ -432,6 +432,14 @@ ADVICE: Final[dict[str, Advice]] = {
         "Await initialize before the first request.",
         "await session.initialize()", "await client.connect(transport)",
     ),
+    "CAP-1": Advice(
+        "Undeclared capability",
+        "Only capabilities that were declared in the handshake are used.",
+        _A, _SURE, Needs.MESSAGE,
+        "Declare the capability when the session begins, or ask for what the other side declares.",
+        "ctx.session.check_client_capability(ClientCapabilities(roots=RootsCapability()))",
+        "server.getClientCapabilities()?.roots",
+    ),
     "LOG-1": Advice(
         "Unrequested log message",
         "Log messages are sent only for requests that set io.modelcontextprotocol/logLevel.",

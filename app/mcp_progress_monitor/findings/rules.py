@@ -179,6 +179,16 @@ BATCH: Final = Rule(
 )
 BATCH_EARLY: Final = BATCH._replace(level=_WARNING, revisions=(_A,))
 """2024-11-05 does not name batches; JSON-RPC 2.0 has them."""
+ASKED_UNDECLARED: Final = Rule(
+    "CAP-1",
+    _ERROR,
+    _HANDSHAKE,
+    Source(_D, "Basic, Lifecycle, Operation"),
+    "{method} was sent, but the client did not declare {capability}",
+)
+USED_UNDECLARED: Final = ASKED_UNDECLARED._replace(
+    level=_WARNING, text="{method} was sent, but the server did not declare {capability}"
+)
 BEFORE_INITIALIZE: Final = Rule(
     "JR-5",
     _WARNING,

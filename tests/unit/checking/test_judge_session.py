@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.playback.playback import Playback
-from tests.golden_sessions import FOLDER, D, E, Golden, Step, call, recording, result, tick
+from tests.golden_sessions import (
+    FOLDER,
+    D,
+    E,
+    Golden,
+    Step,
+    call,
+    client,
+    recording,
+    result,
+    server,
+    tick,
+)
 from tests.unit.checking.sessions import check_file, summary
 
 if TYPE_CHECKING:
@@ -75,3 +87,19 @@ def test_ticks_with_ids_are_ticks_and_break_a_rule(tmp_path: Path) -> None:
     found = {each.rule: each.count for each in check_file(path)}
     assert found["JR-1"] == 3
     assert "PROG-1" not in found
+
+
+def test_what_was_not_declared_is_blamed_on_who_used_it(tmp_path: Path) -> None:
+    path = tmp_path / "session.mcprec"
+    log = server("notifications/message", level="info", data="x")
+    steps = [client("resources/list", 2), result(2, resources=[]), log, log, call(3), result(3)]
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    found = {(each.by.name, each.finding.text, each.count) for each in check_file(path)}
+    undeclared = "was sent, but the server did not declare"
+    assert found == {
+        ("CLIENT", f"resources/list {undeclared} resources", 1),
+        ("SERVER", f"notifications/message {undeclared} logging", 2),
+    }
+    declared = Golden("", D, steps, [], server={"tools": {}, "resources": {}, "logging": {}})
+    path.write_bytes(recording(declared, steps))
+    assert check_file(path) == []
