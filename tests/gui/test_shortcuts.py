@@ -148,7 +148,7 @@ def test_keys_meet_only_within_their_window(window: MainWindow) -> None:
 
 def test_a_tip_says_the_new_key_of_a_pane(window: MainWindow) -> None:
     button = window.findings_pane.group_button
-    assert button.toolTip().endswith("(Ctrl+G)")
+    assert button.toolTip().endswith("(Ctrl+Shift+G)")
     window.shortcuts.set_keys(command(window, "findings.group"), keys("Ctrl+Alt+G"))
     assert button.toolTip().endswith("(Ctrl+Alt+G)")
 

@@ -183,7 +183,7 @@ def _steps() -> dict[str, str]:
 @pytest.mark.skipif(sys.platform == "win32", reason="the workflow runs on Linux")
 def test_the_workflow_of_the_manual_does_its_work(tmp_path: Path) -> None:
     steps = _steps()
-    assert steps.pop("Install").split() == ["pip", "install", "mcp-progress-monitor"]
+    assert steps.pop("Install").split() == ["pip", "install", "./mcp-progress-monitor"]
     assert list(steps) == ["Record sessions", "Write reports", "Check"]
     (tmp_path / "server.py").write_text(_SERVER)
     programs = {"mcp-progress-monitor": PROGRAM, "python": (sys.executable,)}
