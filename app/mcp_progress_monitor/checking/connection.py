@@ -54,6 +54,7 @@ class JudgedCall:
         "at",
         "by",
         "cancelled_at",
+        "echo_at",
         "first_tick_at",
         "id",
         "is_timeout",
@@ -66,6 +67,7 @@ class JudgedCall:
         "params",
         "progress",
         "resume_token",
+        "shares_token",
         "silence_s",
         "task_was_over",
         "tick_at",
@@ -94,6 +96,8 @@ class JudgedCall:
         self.total: int | float | None = None
         self.was_asked = False  # the other side has asked a question meanwhile
         self.cancelled_at: float | None = None
+        self.echo_at: float | None = None  # the first message about it after its cancel
+        self.shares_token = False  # with another open request
         self.is_timeout = False
         self.silence_s = 0.0  # the longest reported time without a message about it
         self.work: bytes | None = None  # a digest of the request (`work_of`), if it is compared
@@ -172,6 +176,7 @@ class JudgedConnection:
         self.server = server
         self.is_opened = False  # recorded from the start, so that nothing is missing
         self.is_http = False
+        self.fastest_s = math.inf  # the shortest time of a reply
         self.revision: str | None = None
         self.capabilities: JsonObject = {}
         self.client_capabilities: JsonObject = {}  # of the handshake

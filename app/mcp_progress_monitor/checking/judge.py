@@ -297,8 +297,10 @@ class SessionJudge:
         request, by = connection.about(request), getattr(fact, "sender", Side.SERVER)
         if _answers_probe(connection, fact):
             return []
-        findings = (progress.as_crossing(connection, fact, _sentence(each)) for each in found)
-        stated = (Evidence(each, fact.number, request, by) for each in findings)
+        stated = (
+            Evidence(each, fact.number, request, _blamed(each, by))
+            for each in _as_judged(connection, fact, found)
+        )
         return self._state(connection, tasks.without_early(connection, fact, stated))
 
     # One fact
@@ -319,6 +321,8 @@ class SessionJudge:
             self.results.note(connection, Needs.ERROR)
         if call is None:
             return
+        if fact.standing is RequestStanding.ACTIVE:
+            connection.fastest_s = min(connection.fastest_s, fact.at - call.at)
         kind = (fact.result or {}).get("resultType")
         if kind == "input_required":
             self.results.note(connection, Needs.INPUT)
@@ -396,6 +400,25 @@ def _request_of_changed_token(connection: JudgedConnection, fact: ProgressReceiv
     calls = (*connection.calls.values(), *connection.ended.values())
     alike = (c.number for c in calls if c.token is not None and str(c.token) == str(fact.token))
     return max((number for number in alike if number < fact.number), default=None)
+
+
+def _as_judged(
+    connection: JudgedConnection, fact: Fact, found: Sequence[Finding]
+) -> Iterator[Finding]:
+    """The findings on a message, as the connection and the messages before it explain them."""
+    for finding in map(_sentence, found):
+        if finding.rule is rules.ERROR_ID_NULL and connection.is_http:
+            yield Finding(rules.ERROR_ID_NULL_IN_BODY)
+        elif finding.rule is not rules.ERROR_WITHOUT_ID or not connection.is_http:
+            shared = progress.as_shared(connection, fact, finding)
+            yield progress.as_crossing(connection, fact, shared)
+
+
+def _blamed(finding: Finding, by: Side) -> Side:
+    """Who broke a rule in a message of `by`: progress that was mixed up is its requests' fault."""
+    if finding.rule is not rules.TOKEN_SHARED:
+        return by
+    return Side.SERVER if by is Side.CLIENT else Side.CLIENT
 
 
 def _sentence(finding: Finding) -> Finding:

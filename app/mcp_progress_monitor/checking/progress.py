@@ -35,8 +35,11 @@ MOST_A_SECOND: Final = 50
 LONG_S: Final = 10.0  # a call that runs longer should report progress
 _SOME_CALLS: Final = 3  # calls without a token after which the client is taken never to send one
 _CROSSING_S: Final = 1.0  # a message this soon after a cancel may have crossed it in transit
+_ECHO_S: Final = 0.25  # how long such messages may go on, or two of the fastest replies
 _WITHIN_S: Final = 10.0  # progress this recent shows that the server was working
 _CROSSED: Final = {"PROG-5": rules.TICK_CROSSED, "CAN-3": rules.REPLY_CROSSED}
+_OF_ORDER: Final = {"PROG-3", "PROG-5", "PROG-6", "PROG-10"}
+"""Rules that compare a tick with others of its token, or with the end of its request."""
 _FIRST_REVISION: Final = "2024-11-05"
 _SOME_TICKS: Final = 3  # that all come with their reply
 _SOME_WORK_S: Final = 1.0  # after which they should have come earlier
@@ -132,6 +135,11 @@ def take_request(
     connection: JudgedConnection, call: JudgedCall, fact: RequestMade
 ) -> Iterator[Evidence]:
     """Count the client's calls; repeating an open call means that it was abandoned."""
+    for each in fact.findings:
+        if each.rule is rules.TOKEN_IN_USE:
+            call.shares_token = True
+            if (other := connection.call_of(each.arguments[1])) is not None:
+                other.shares_token = True
     if fact.method != CALL_TOOL or fact.sender is not Side.CLIENT:
         return
     connection.tool_calls += 1
@@ -165,14 +173,15 @@ def take_answer(
     yield from _silence(connection, call, fact.at)
     call.note_message(fact.number, fact.at)
     progress, total = call.progress, call.total
-    if _is_done(fact) and progress is not None and total is not None and total > progress:
+    is_below = progress is not None and total is not None and total > progress
+    if is_below and _is_done(fact) and not call.shares_token:
         yield call.breaks(rules.ENDED_BELOW, fact.number, progress, total, by=fact.sender)
     took = fact.at - call.at
     count = connection.ticks_of_second.get(call.number, 0)
     if call.first_tick_at is not None and count >= _SOME_TICKS and took >= _SOME_WORK_S:
         span = fact.at - call.first_tick_at
         if span <= _TOGETHER_S:
-            yield call.breaks(rules.TICKS_HELD_BACK, fact.number, count, span, took, by=fact.sender)
+            yield call.breaks(rules.TICKS_HELD_BACK, fact.number, span, took, by=fact.sender)
     if (
         call.method == CALL_TOOL
         and call.token is not None
@@ -241,7 +250,18 @@ def as_crossing(connection: JudgedConnection, fact: Fact, finding: Finding) -> F
     if call is None or fact.standing is not RequestStanding.CANCELLED:
         return finding
     late_s = _late_s(call, fact)
-    return finding if late_s > _CROSSING_S else Finding(crossed, (late_s,))
+    call.echo_at = fact.at if call.echo_at is None else call.echo_at
+    goes_on_s = fact.at - call.echo_at
+    is_sent_later = goes_on_s > max(_ECHO_S, 2 * min(connection.fastest_s, _CROSSING_S))
+    return finding if is_sent_later or late_s > _CROSSING_S else Finding(crossed, (late_s,))
+
+
+def as_shared(connection: JudgedConnection, fact: Fact, finding: Finding) -> Finding:
+    """A finding about progress, or the client's fault if two requests share the token."""
+    if type(fact) is not ProgressReceived or finding.rule.id not in _OF_ORDER:
+        return finding
+    call = connection.call_of(fact.request)
+    return Finding(rules.TOKEN_SHARED) if call is not None and call.shares_token else finding
 
 
 def take_cancel(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import itertools
 import os
 from array import array
 from typing import TYPE_CHECKING, Final
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 _SLICE_S: Final = 0.2
 _SHOWN_ERRORS: Final = 10
 _SHOWN_PLACES: Final = 20  # listed findings with the same text; other formats list all
+_SHOWN_TEXTS: Final = 5  # listed texts of one rule
 _NEVER: Final = "never"
 _UNTESTED: Final = (
     "No rule could be tested: no revision was agreed on, or nothing was sent. Record a session in "
@@ -305,21 +307,34 @@ def _by_rule(results: Sequence[ReportedResult]) -> Iterable[list[ReportedResult]
 
 
 def _rule_lines(results: list[ReportedResult]) -> Iterable[str]:
-    """The texts with their places, then the rule's advice."""
+    """The texts with their places, counted if there are several, then the rule's advice."""
     result = results[0]
     advice = ADVICE[result.rule]
-    for text, of_text in _by_text(results).items():
-        yield f"  {result.level.value} {result.rule}: {text}"
-        for each in of_text[:_SHOWN_PLACES]:
-            yield f"    {_place(each)}"
-        if len(of_text) > _SHOWN_PLACES:
-            yield f"    and {formatting.number(len(of_text) - _SHOWN_PLACES)} more"
+    head, texts = f"  {result.level.value} {result.rule}", _by_text(results)
+    count = f" ({formatting.number(len(results))} findings)" if len(results) > 1 else ""
+    if len(texts) == 1:
+        yield f"{head}: {result.text}{count}"
+        yield from _places(results)
+    else:
+        yield f"{head}: {advice.title}{count}"
+        for text, of_text in itertools.islice(texts.items(), _SHOWN_TEXTS):
+            yield f"    {text}"
+            yield from (f"  {line}" for line in _places(of_text))
+        if len(texts) > _SHOWN_TEXTS:
+            yield f"    and {formatting.count(len(texts) - _SHOWN_TEXTS, 'more text')}"
     yield f"    Required since {advice.since}: {advice.due}"
     yield f"    Source: {result.source} ({advice.certainty.value})"
     yield f"    Fix: {advice.fix}"
     for name, call in (("Python", advice.python), ("TypeScript", advice.typescript)):
         if call:
             yield f"      {name}: {' '.join(call.split())}"
+
+
+def _places(results: list[ReportedResult]) -> Iterable[str]:
+    for each in results[:_SHOWN_PLACES]:
+        yield f"    {_place(each)}"
+    if len(results) > _SHOWN_PLACES:
+        yield f"    and {formatting.number(len(results) - _SHOWN_PLACES)} more"
 
 
 def _by_text(results: list[ReportedResult]) -> dict[str, list[ReportedResult]]:

@@ -549,7 +549,8 @@ ADVICE: Final[dict[str, Advice]] = {
         "New code does not use features that 2026-07-28 deprecates.",
         _E, _SURE, Needs.MESSAGE,
         "Follow the migration path that the specification names.",
-        "logging.getLogger(__name__).info('…')  # standard error", "console.error('…')",
+        "mcp.run(transport='streamable-http')  # log messages: logging.getLogger(__name__)",
+        "new StreamableHTTPServerTransport(options)  // log messages: console.error('…')",
     ),
     "END-1": Advice(
         "The server does not exit",

@@ -29,6 +29,7 @@ _TASK: Final = Source(_D, "Basic, Utilities, Tasks")
 _TASK_EXTENSION: Final = Source(_E, "Extensions, Tasks")
 _STDIO: Final = Source(_D, "Basic, Transports, stdio")
 _JSON_RPC: Final = Source("JSON-RPC 2.0", "Request object, Response object")
+_REPLIES: Final = Source(_D, "Basic, Messages, Responses")
 _JSON: Final = Source("RFC 8259", "Objects, Numbers, Strings")
 _HTTP: Final = Source(_E, "Streamable HTTP, Sending Messages to the Server")
 _ROUNDS: Final = Source(_E, "Multi Round-Trip Requests")
@@ -57,6 +58,14 @@ def _progress(id_: str, level: Level, text: str, kind: str = "") -> Rule:
 
 def _task(id_: str, level: Level, text: str, kind: str = "") -> Rule:
     return Rule(id_, level, _TASKS, _TASK, text, kind)
+
+
+def _core_task(id_: str, text: str, kind: str = "") -> Rule:
+    return Rule(id_, _ERROR, _CORE_TASKS, _TASK, text, kind)
+
+
+def _per_request(id_: str, source: Source, text: str, kind: str = "") -> Rule:
+    return Rule(id_, _ERROR, _PER_REQUEST, source, text, kind)
 
 
 def _line(text: str, level: Level = _ERROR, source: Source = _STDIO) -> Rule:
@@ -123,6 +132,23 @@ META_TYPE: Final = _envelope('"_meta" is {value}, not an object', "JR-2")
 REPLY_WITH_METHOD: Final = _envelope("reply with a method", "JR-2")
 REPLY_WITHOUT_ID: Final = _envelope("reply without an id")
 REPLY_ID_NULL: Final = _envelope("reply with a null id")
+ERROR_WITHOUT_ID: Final = Rule(
+    "JR-1", _WARNING, (_A, _B, _C), _REPLIES, "error reply without an id"
+)
+"""Since 2025-11-25 it is how a request is refused that could not be read."""
+ERROR_ID_NULL: Final = Rule(
+    "JR-1",
+    _WARNING,
+    ALL,
+    _REPLIES,
+    "error reply with a null id; in MCP an id is a string or an integer",
+)
+"""JSON-RPC 2.0 asks for null if the request could not be read, MCP's schemas forbid it."""
+ERROR_ID_NULL_IN_BODY: Final = ERROR_ID_NULL._replace(
+    level=_NOTE,
+    source=Source(_D, "Basic, Transports, Streamable HTTP"),
+    text="error reply with a null id; over HTTP it may have none",
+)
 REPLY_WITH_BOTH: Final = _envelope("reply with both a result and an error", "JR-2")
 REPLY_TYPE: Final = _envelope("the {member} is {value}, not an object", "JR-2")
 REPLY_TO_NOTHING: Final = _envelope("no pending request has the id {id}")
@@ -146,19 +172,11 @@ SERVER_ASKS: Final = Rule(
 )
 """A server of 2026-07-28 whose own question failed: its code asks as in the handshake era."""
 
-SERVER_REQUEST: Final = Rule(
-    "JR-4",
-    _ERROR,
-    _PER_REQUEST,
-    _ROUNDS,
-    "the server sent the request {method}, which 2026-07-28 does not allow",
+SERVER_REQUEST: Final = _per_request(
+    "JR-4", _ROUNDS, "the server sent the request {method}, which 2026-07-28 does not allow"
 )
-RESERVED_CODE: Final = Rule(
-    "JR-4",
-    _ERROR,
-    _PER_REQUEST,
-    _CODES,
-    "error code {code} is in the reserved range but not defined by MCP",
+RESERVED_CODE: Final = _per_request(
+    "JR-4", _CODES, "error code {code} is in the reserved range but not defined by MCP"
 )
 RETIRED_CODE: Final = RESERVED_CODE._replace(
     text="the error code {code} was retired; 2026-07-28 uses {instead} instead"
@@ -233,6 +251,10 @@ NOT_INCREASING: Final = _progress(
     "not-increasing",
 )
 """A tick's progress was equal to the one before, or below it."""
+TOKEN_SHARED: Final = _progress(
+    "PROG-2", _NOTE, "Progress of requests that share a progress token cannot be told apart"
+)
+"""What its ticks seem to break is due to the client."""
 UNKNOWN_TOKEN: Final = _progress(
     "PROG-4", _ERROR, "The progress token does not belong to any request"
 )
@@ -248,12 +270,8 @@ TICK_CROSSED: Final = TICK_AFTER_CANCEL._replace(
     " cancel",
 )
 """What comes within a second may have been sent before the cancel arrived: no fault."""
-TICK_SENT_AFTER_CANCEL: Final = Rule(
-    "PROG-5",
-    _ERROR,
-    _PER_REQUEST,
-    _CANCEL,
-    "Progress received {late:late}after the request was cancelled",
+TICK_SENT_AFTER_CANCEL: Final = _per_request(
+    "PROG-5", _CANCEL, "Progress received {late:late}after the request was cancelled"
 )
 """Over stdio a server of 2026-07-28 must not send it."""
 TICK_AFTER_ATTEMPT: Final = _progress(
@@ -308,18 +326,11 @@ TICK_FLOOD: Final = _progress(
 ENDED_BELOW: Final = _progress(
     "PROG-10", _NOTE, "The request succeeded at {progress:number} of {total:number}"
 )
-TICK_AFTER_TASK: Final = Rule(
-    "PROG-12",
-    _ERROR,
-    _CORE_TASKS,
-    _TASK,
-    "Progress received {late:late}after the task ended ({status})",
-    "after-end",
+TICK_AFTER_TASK: Final = _core_task(
+    "PROG-12", "Progress received {late:late}after the task ended ({status})", "after-end"
 )
-CLIENT_TICK: Final = Rule(
+CLIENT_TICK: Final = _per_request(
     "PROG-13",
-    _ERROR,
-    _PER_REQUEST,
     Source(_E, "Patterns, Progress"),
     "the client sent progress; in 2026-07-28 only servers do",
 )
@@ -344,8 +355,8 @@ SILENCE: Final = Rule(
 TICKS_HELD_BACK: Final = _progress(
     "PROG-19",
     _NOTE,
-    "{count} progress notifications came within {span:duration} of their reply, {took:duration}"
-    " after the request",
+    "All progress notifications came within {span:duration} of their reply, {took:duration} after"
+    " the request",
 )
 ABOVE_TOTAL: Final = _progress(
     "PROG-10",
@@ -359,31 +370,16 @@ TOTAL_CHANGED: Final = _progress(
 TOTAL_NOT_POSITIVE: Final = _progress(
     "PROG-10", _NOTE, "Total is not positive: {total:number}", "total-not-positive"
 )
-OTHER_TOKEN: Final = Rule(
-    "PROG-11",
-    _ERROR,
-    _CORE_TASKS,
-    _TASK,
-    "the progress token differs from the one in the task's request",
-    "task-token",
+OTHER_TOKEN: Final = _core_task(
+    "PROG-11", "the progress token differs from the one in the task's request", "task-token"
 )
 """Progress that names its task, but not by its token."""
-TICK_OF_TASK: Final = Rule(
-    "PROG-14",
-    _ERROR,
-    _PER_REQUEST,
-    _TASK_EXTENSION,
-    "Progress received after its request was answered",
-    "task-progress",
+TICK_OF_TASK: Final = _per_request(
+    "PROG-14", _TASK_EXTENSION, "Progress received after its request was answered", "task-progress"
 )
 """Progress came after the reply that left the work to a task, or to a further request."""
-OTHER_STREAM: Final = Rule(
-    "PROG-15",
-    _ERROR,
-    _PER_REQUEST,
-    _HTTP,
-    "sent on the response stream of a different request",
-    "other-stream",
+OTHER_STREAM: Final = _per_request(
+    "PROG-15", _HTTP, "sent on the response stream of a different request", "other-stream"
 )
 
 # Cancelling
@@ -402,12 +398,8 @@ CANCEL_TOO_LATE: Final = CANCEL_ID_TYPE._replace(
 CANCEL_OF_INITIALIZE: Final = Rule(
     "CAN-2", _ERROR, _HANDSHAKE, _CANCELLATION, "Cancelled initialize"
 )
-CANCEL_BY_SERVER: Final = Rule(
-    "CAN-4",
-    _ERROR,
-    _PER_REQUEST,
-    _CANCEL,
-    "The server cancelled {what}; it may only end a subscription",
+CANCEL_BY_SERVER: Final = _per_request(
+    "CAN-4", _CANCEL, "The server cancelled {what}; it may only end a subscription"
 )
 CANCEL_OF_TASK: Final = Rule(
     "CAN-6",
@@ -507,30 +499,20 @@ TASK_REFUSED: Final = _task("TSK-11", _WARNING, "{method} was refused: {reason}"
 CANCEL_OF_FINISHED: Final = _task(
     "TSK-10", _NOTE, "Cancelled after the task had finished", "cancel-too-late"
 )
-KEY_REUSED: Final = Rule(
+KEY_REUSED: Final = _per_request(
     "TSK-16",
-    _ERROR,
-    _PER_REQUEST,
     _TASK_EXTENSION,
     "the key {key} was already used for another question",
     "irregular-task",
 )
-TASK_NOT_OFFERED: Final = Rule(
-    "TSK-1",
-    _ERROR,
-    _CORE_TASKS,
-    _TASK,
-    "The client requested a task, but the server does not offer tasks for tool calls",
+TASK_NOT_OFFERED: Final = _core_task(
+    "TSK-1", "The client requested a task, but the server does not offer tasks for tool calls"
 )
 TASK_FORBIDDEN: Final = TASK_NOT_OFFERED._replace(
     text="The client requested a task, but the tool {tool} cannot run as one"
 )
-TASK_ONLY: Final = Rule(
-    "TSK-2",
-    _ERROR,
-    _CORE_TASKS,
-    _TASK,
-    "The tool {tool} only runs as a task, but a plain call was answered with {answer}",
+TASK_ONLY: Final = _core_task(
+    "TSK-2", "The tool {tool} only runs as a task, but a plain call was answered with {answer}"
 )
 NEW_FLAT_STATUS: Final = Rule(
     "TSK-4",
@@ -540,61 +522,39 @@ NEW_FLAT_STATUS: Final = Rule(
     "a new task has the status {status} instead of working",
 )
 UPDATED_BACK: Final = _task("TSK-6", _NOTE, '"lastUpdatedAt" went back from {before} to {moment}')
-RESULT_BEFORE_END: Final = Rule(
-    "TSK-8",
-    _ERROR,
-    _CORE_TASKS,
-    _TASK,
-    "tasks/result was answered, but the task was still {status} afterwards",
+RESULT_BEFORE_END: Final = _core_task(
+    "TSK-8", "tasks/result was answered, but the task was still {status} afterwards"
 )
-FINISHED_CANCELLED: Final = Rule(
+FINISHED_CANCELLED: Final = _core_task(
     "TSK-10",
-    _ERROR,
-    _CORE_TASKS,
-    _TASK,
     "tasks/cancel of a finished task was answered with {answer} instead of the error -32602",
 )
-UNKNOWN_TASK: Final = Rule(
-    "TSK-11",
-    _ERROR,
-    _CORE_TASKS,
-    _TASK,
-    "{method} about an unknown task was answered with the error {code} instead of -32602",
+UNKNOWN_TASK: Final = _core_task(
+    "TSK-11", "{method} about an unknown task was answered with the error {code} instead of -32602"
 )
-TASK_UNDECLARED: Final = Rule(
+TASK_UNDECLARED: Final = _per_request(
     "TSK-13",
-    _ERROR,
-    _PER_REQUEST,
     _TASK_EXTENSION,
     "The server created a task, but the client did not declare the tasks extension",
 )
 TASK_OF_OTHER: Final = TASK_UNDECLARED._replace(
     text="The server created a task for {method}; only tools/call can become one"
 )
-TASK_NOT_FOUND: Final = Rule(
+TASK_NOT_FOUND: Final = _per_request(
     "TSK-14",
-    _ERROR,
-    _PER_REQUEST,
     _TASK_EXTENSION,
     "The first tasks/get of a new task was answered with the error {code}",
 )
 
 # Rounds and results
-NOTHING_REQUIRED: Final = Rule(
+NOTHING_REQUIRED: Final = _per_request(
     "MRT-1",
-    _ERROR,
-    _PER_REQUEST,
     _ROUNDS,
     "The reply requires input, but contains neither input requests nor a state",
     "irregular-reply",
 )
-ROUND_CHANGED: Final = Rule(
-    "MRT-1",
-    _ERROR,
-    _PER_REQUEST,
-    _ROUNDS,
-    "The request was sent again, but {changes:and}",
-    "changed-request",
+ROUND_CHANGED: Final = _per_request(
+    "MRT-1", _ROUNDS, "The request was sent again, but {changes:and}", "changed-request"
 )
 INPUT_FOR_OTHER: Final = NOTHING_REQUIRED._replace(
     text="{method} was answered with input_required, which only tools/call, prompts/get and "
@@ -637,22 +597,14 @@ HEADER_TYPE: Final = _header(
 HEADER_TWICE: Final = _header('"x-mcp-header" uses {name} twice')
 
 HEADER_MARK: Final = _header("The tool {tool} cannot be called over HTTP: {text}")
-HEADER_MISMATCH: Final = Rule(
-    "HDR-1",
-    _ERROR,
-    _PER_REQUEST,
-    _ROUTING,
-    "The header {name} is {value}, but the message says {body}",
+HEADER_MISMATCH: Final = _per_request(
+    "HDR-1", _ROUTING, "The header {name} is {value}, but the message says {body}"
 )
 HEADER_MISSING: Final = HEADER_MISMATCH._replace(text="The header {name} is missing")
 
 # Subscriptions and log messages
-NOT_ACKNOWLEDGED: Final = Rule(
-    "SUB-1",
-    _ERROR,
-    _PER_REQUEST,
-    _SUBSCRIPTIONS,
-    "{method} was sent on a subscription before it was acknowledged",
+NOT_ACKNOWLEDGED: Final = _per_request(
+    "SUB-1", _SUBSCRIPTIONS, "{method} was sent on a subscription before it was acknowledged"
 )
 NOT_SUBSCRIBED: Final = NOT_ACKNOWLEDGED._replace(
     text="{method} was sent, but its subscription did not ask for it"
@@ -660,12 +612,8 @@ NOT_SUBSCRIBED: Final = NOT_ACKNOWLEDGED._replace(
 NO_SUBSCRIPTION: Final = NOT_ACKNOWLEDGED._replace(
     text="{method} does not name an open subscription ({id})"
 )
-LOG_UNASKED: Final = Rule(
-    "LOG-1",
-    _ERROR,
-    _PER_REQUEST,
-    _LOGGING,
-    "The server sent a log message, but no request asked for any",
+LOG_UNASKED: Final = _per_request(
+    "LOG-1", _LOGGING, "The server sent a log message, but no request asked for any"
 )
 LOG_LATE: Final = LOG_UNASKED._replace(
     level=_WARNING,

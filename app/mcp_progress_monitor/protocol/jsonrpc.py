@@ -178,9 +178,9 @@ def _reply(members: dict[str, Any], findings: list[Finding]) -> Envelope:
     if "method" in members:
         findings.append(Finding(rules.REPLY_WITH_METHOD))
     if "id" not in members:
-        findings.append(Finding(rules.REPLY_WITHOUT_ID))
+        findings.append(Finding(rules.ERROR_WITHOUT_ID if is_error else rules.REPLY_WITHOUT_ID))
     elif members["id"] is None:
-        findings.append(Finding(rules.REPLY_ID_NULL))
+        findings.append(Finding(rules.ERROR_ID_NULL if is_error else rules.REPLY_ID_NULL))
     if "result" in members and "error" in members:
         findings.append(Finding(rules.REPLY_WITH_BOTH))
     name, payload = ("error", error) if is_error else ("result", result)

@@ -102,6 +102,80 @@ def test_what_may_have_crossed_a_cancel_is_a_note_be_it_a_reply_or_progress(
     assert _rules(checked([*begun, after(late_s, tick("a", 2))], revision)) == {"PROG-5": level}
 
 
+def test_progress_that_goes_on_after_a_cancel_has_not_crossed_it(checked: Any) -> None:
+    begun = [call(2, "a"), tick("a", 1), cancel(2)]
+    (found,) = checked([*begun, *(tick("a", n) for n in range(2, 11))])
+    assert (found.rule, found.level, found.count) == ("PROG-5", Level.WARNING, 9)
+    assert "crossed" not in found.finding.text
+    (burst,) = checked([*begun, *(after(0.02, tick("a", n)) for n in range(2, 11))])
+    assert (burst.rule, burst.level, burst.count) == ("PROG-5", Level.NOTE, 9)
+    (after_ticks,) = (
+        each
+        for each in checked([*begun, *(tick("a", n) for n in range(2, 8)), result(2)])
+        if each.rule == "CAN-3"
+    )
+    assert after_ticks.level is Level.WARNING
+
+
+def test_progress_on_a_slow_line_crosses_a_cancel_for_longer(checked: Any) -> None:
+    slow = [client("ping", 9), after(0.5, result(9, ok=True))]
+    begun = [*slow, call(2, "a"), tick("a", 1), cancel(2)]
+    opened = event("opened", command="example-server", args=[], env=[], pid=1)
+    offer = {"protocolVersion": D, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    agreed = {"protocolVersion": D, "capabilities": {}, "serverInfo": offer["clientInfo"]}
+    opening = [
+        opened,
+        client("initialize", 1, **offer),
+        after(0.4, result(1, **agreed)),
+        client("notifications/initialized"),
+    ]
+    ticks = [tick("a", n) for n in range(2, 9)]
+    found = checked([*opening, *begun, *ticks], opening=False)
+    assert _rules(found)["PROG-5"] is Level.NOTE
+
+
+def test_progress_of_a_token_that_the_client_used_twice_is_no_fault_of_the_servers(
+    checked: Any,
+) -> None:
+    found = checked(
+        [
+            *(call(2, "a"), call(3, "a")),
+            *(tick("a", 1, 9), tick("a", 1, 9), tick("a", 2, 9), tick("a", 2, 9)),
+            *(result(2), tick("a", 3, 9), result(3)),
+        ]
+    )
+    assert {(each.rule, each.by) for each in found} == {("PROG-2", Side.CLIENT)}
+    assert Level.ERROR in {each.level for each in found}
+
+
+def test_a_token_used_again_after_its_request_is_judged_as_any_other(checked: Any) -> None:
+    found = checked([call(2, "a"), result(2), call(3, "a"), tick("a", 1), tick("a", 1), result(3)])
+    assert [(each.rule, each.by) for each in found] == [("PROG-3", Side.SERVER)]
+
+
+@pytest.mark.parametrize(
+    ("revision", "http", "levels"),
+    [
+        (D, False, {"null": Level.WARNING}),
+        (D, True, {"null": Level.NOTE}),
+        ("2025-06-18", False, {"null": Level.WARNING, "none": Level.WARNING}),
+        ("2025-06-18", True, {"null": Level.NOTE}),
+    ],
+)
+def test_an_error_for_what_could_not_be_read_has_no_id(
+    checked: Any, revision: str, http: bool, levels: dict[str, Level]
+) -> None:
+    null = error(None, -32700)
+    none = Step(null.channel, {name: v for name, v in null.value.items() if name != "id"})
+    for name, step in (("null", null), ("none", none)):
+        found = _rules(checked([step], revision, http=http))
+        assert found == ({"JR-1": levels[name]} if name in levels else {})
+
+
+def test_a_result_with_a_null_id_is_an_error(checked: Any) -> None:
+    assert _rules(checked([result(None)])) == {"JR-1": Level.ERROR}
+
+
 def test_an_error_that_confirms_a_cancel_is_no_finding(checked: Any) -> None:
     assert checked([call(2, "a"), cancel(2), after(0.2, error(2, -32800))]) == []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.cli.entry import main
-from tests.golden_sessions import FOLDER
+from tests.golden_sessions import FOLDER, D, Golden, call, recording, result, tick
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +34,31 @@ def test_the_report_says_what_was_seen_due_and_to_be_done(
     assert "Python: if done > reported" in out
     assert "rules tested" in out
     assert out.endswith("1 error. Failed: 1 new finding at or above --fail-on.\n")
+
+
+def test_findings_of_one_rule_are_one_group_with_a_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "session.mcprec"
+    steps = [
+        step
+        for n in range(2, 20)
+        for step in (call(n, n), tick(n, n), tick(n, n), tick(n, 99), result(n))
+    ]
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    assert run(path) == 7
+    out = capsys.readouterr().out
+    assert out.count("error PROG-3") == 1
+    assert "error PROG-3: Progress does not increase (18 findings)\n" in out
+    assert "    Progress did not increase: 2 after 2\n      By the server in tools/call work" in out
+    assert "    and 13 more texts\n" in out
+    assert out.count("By the server") == 5
+
+    same = [step for n in (2, 3) for step in (call(n, n), tick(n, 1), tick(n, 1), result(n))]
+    path.write_bytes(recording(Golden("", D, same, []), same))
+    assert run(path) == 7
+    out = capsys.readouterr().out
+    assert "error PROG-3: Progress did not increase: 1 after 1 (2 findings)\n" in out
 
 
 def test_nothing_found_passes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,3 +29,10 @@ def test_a_rule_applies_to_the_revisions_of_all_its_texts() -> None:
     assert REVISIONS_OF["CAN-2"] == set(ALL) - {"2026-07-28"}
     assert REVISIONS_OF["SUB-1"] == {"2026-07-28"}
     assert REVISIONS_OF["JR-3"] == set(ALL), "an empty or nested batch is wrong in all of them"
+
+
+def test_advice_of_the_handshake_era_does_not_ask_in_the_way_of_the_next() -> None:
+    for id_, advice in ADVICE.items():
+        if REVISIONS_OF[id_] - {"2026-07-28"}:
+            assert "inputRequired" not in advice.typescript, id_
+            assert "Resolve(" not in advice.python, id_

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.findings import rules
-from mcp_progress_monitor.findings.finding import texts
+from mcp_progress_monitor.findings.finding import Level, texts
 from mcp_progress_monitor.protocol.facts import (
     ConnectionNegotiated,
     Fact,
@@ -367,7 +367,10 @@ def test_a_flat_task_of_2026_holds_no_token() -> None:
 def test_a_reply_with_a_null_id_is_stated() -> None:
     answer = _answer(Wire().receive(as_bytes(error(None, -32700))))
     assert (answer.id, answer.request, answer.standing) == (None, None, RequestStanding.UNKNOWN)
-    assert texts(answer.findings) == ("reply with a null id",)
+    (finding,) = answer.findings
+    assert (finding.rule.level, finding.rule.source.document) == (Level.WARNING, "2025-11-25")
+    result_of_none = _answer(Wire().receive(as_bytes(result(None))))
+    assert texts(result_of_none.findings) == ("reply with a null id",)
 
 
 def _on_two_streams(revision: str) -> Wire:
