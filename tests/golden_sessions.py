@@ -131,17 +131,30 @@ def tools(id_: Any, description: str = "Works", support: str = "") -> list[Step]
     return [client("tools/list", id_), result(id_, tools=[tool])]
 
 
-def post(step: Step, exchange: int, **headers: str) -> list[Step]:
-    """A message over HTTP, with the headers of its request."""
+def post(step: Step, exchange: int, *, revision: str = E, **headers: str) -> list[Step]:
+    """A message over HTTP, with the headers of its request; those with an empty value are left."""
     method = step.value["method"]
     named = step.value["params"].get("name")
-    usual = {"MCP-Protocol-Version": E, "Mcp-Method": method}
-    usual |= {} if named is None else {"Mcp-Name": named}
-    pairs = [[name, value] for name, value in (usual | headers).items()]
-    about = event(
-        "http_request", "message", exchange=exchange, method="POST", url="https://x/", headers=pairs
+    usual = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": revision}
+    if revision == E:
+        usual |= {"Mcp-Method": method} | ({} if named is None else {"Mcp-Name": named})
+    pairs = [[name, value] for name, value in (usual | headers).items() if value]
+    return [step, http_request("POST", exchange, pairs, "message", "message")]
+
+
+def http_request(
+    method: str, exchange: int, headers: list[list[str]], purpose: str, about: str = ""
+) -> Step:
+    """What the recorder tells of an HTTP request."""
+    return event(
+        "http_request",
+        about,
+        exchange=exchange,
+        method=method,
+        url="https://x/",
+        headers=headers,
+        purpose=purpose,
     )
-    return [step, about]
 
 
 def stream(exchange: int) -> Step:
@@ -531,6 +544,13 @@ GOLDEN: Final = [
         E,
         [*post(call(2), 1, **{"Mcp-Name": "other"}), stream(1), _DONE],
         [*post(call(2), 1, **{"Mcp-Name": "=?base64?d29yaw==?="}), stream(1), _DONE],
+        http=True,
+    ),
+    Golden(
+        "HDR-2",
+        D,
+        [*post(call(2), 1, revision=D, Accept="application/json"), stream(1), _DONE],
+        [*post(call(2), 1, revision=D, Accept="application/json, */*;q=0.1"), stream(1), _DONE],
         http=True,
     ),
     Golden(

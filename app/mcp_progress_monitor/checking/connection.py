@@ -176,6 +176,7 @@ class JudgedConnection:
         self.server = server
         self.is_opened = False  # recorded from the start, so that nothing is missing
         self.is_http = False
+        self.is_streamable = False  # over HTTP, and not HTTP+SSE
         self.fastest_s = math.inf  # the shortest time of a reply
         self.revision: str | None = None
         self.capabilities: JsonObject = {}

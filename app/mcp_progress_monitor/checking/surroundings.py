@@ -17,6 +17,7 @@ from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepErro
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
     GET_PROMPT,
+    INITIALIZE,
     LIST_TOOLS,
     READ_RESOURCE,
     VERSION_KEY,
@@ -34,6 +35,14 @@ _PARTS: Final = ("title", "description", "inputSchema", "outputSchema", "annotat
 _TOOLS_KEPT: Final = 4000
 _NAMED_BY: Final = {CALL_TOOL: "name", GET_PROMPT: "name", READ_RESOURCE: "uri"}
 _SENTINEL: Final = "=?base64?"
+_EVENT_STREAM: Final = "text/event-stream"
+_END: Final = "end"
+_ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
+    "message": ("application/json", _EVENT_STREAM),
+    "listen": (_EVENT_STREAM,),
+    "resume": (_EVENT_STREAM,),
+}
+"""The types that a client accepts in the responses to its requests, by their recorded purpose."""
 _HTTP_REQUEST: Final = b'{"event":"http_request"'
 _CLOSED: Final = b'{"event":"closed"'
 
@@ -93,7 +102,8 @@ def take_opened(connection: JudgedConnection, fact: ConnectionOpened) -> Iterato
     """Note the transport, of which HTTP+SSE is deprecated."""
     connection.is_opened = True
     connection.is_http = isinstance(fact.detail.get("url"), str)
-    if fact.detail.get("transport") == "sse":
+    connection.is_streamable = connection.is_http and fact.detail.get("transport") != "sse"
+    if connection.is_http and not connection.is_streamable:
         what = ("The HTTP+SSE transport", "Streamable HTTP")
         yield connection.breaks(rules.DEPRECATED_TRANSPORT, fact.number, *what)
 
@@ -121,13 +131,16 @@ def _headers(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
     fields = _fields(frame)
     message, listed = fields.get("message"), fields.get("headers")
     call = connection.call_of(message if type(message) is int else None)
-    if call is None or call.meta.get(VERSION_KEY) != PER_REQUEST or not isinstance(listed, list):
+    if not isinstance(listed, list) or not listed:  # headers that were not recorded
         return
     sent = {
         pair[0].lower(): pair[1]
         for pair in listed
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) for p in pair)
     }
+    if call is None or call.meta.get(VERSION_KEY) != PER_REQUEST:
+        yield from _of_session(connection, frame, fields.get("purpose"), sent, call)
+        return
     due = {"MCP-Protocol-Version": PER_REQUEST, "Mcp-Method": call.method}
     named = call.params.get(_NAMED_BY.get(call.method, ""))
     if isinstance(named, str):
@@ -139,6 +152,35 @@ def _headers(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
         elif _decoded(value) != body:
             what = (name, shown(value), shown(body))
             yield call.breaks(rules.HEADER_MISMATCH, frame.number, *what, by=Side.CLIENT)
+
+
+def _of_session(
+    connection: JudgedConnection,
+    frame: Frame,
+    purpose: Any,
+    sent: dict[str, str],
+    call: JudgedCall | None,
+) -> Iterator[Evidence]:
+    """Check the headers that a request of the handshake era has whatever its message."""
+    if not connection.is_streamable or connection.is_per_request:
+        return
+    accept = sent.get("accept", "")
+    ranges = {part.split(";")[0].strip().lower() for part in accept.split(",")}
+    types = _ACCEPTED.get(purpose, ()) if isinstance(purpose, str) else ()
+    lacking = [each for each in types if not ranges & {each, f"{each.split('/')[0]}/*", "*/*"}]
+    if lacking:
+        what = shown(accept) if accept else "missing"
+        yield connection.breaks(rules.ACCEPT_LACKS, frame.number, what, lacking, by=Side.CLIENT)
+    is_opening = call is not None and call.method == INITIALIZE
+    if connection.revision is None or is_opening or purpose not in {*_ACCEPTED, _END}:
+        return
+    version = sent.get("mcp-protocol-version")
+    if version is None:
+        yield connection.breaks(rules.NO_VERSION_HEADER, frame.number, by=Side.CLIENT)
+    elif version != connection.revision:
+        what = shown(version)
+        rule = rules.OTHER_VERSION_HEADER
+        yield connection.breaks(rule, frame.number, what, connection.revision, by=Side.CLIENT)
 
 
 def _decoded(value: str) -> str:

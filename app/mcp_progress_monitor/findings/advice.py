@@ -507,6 +507,14 @@ ADVICE: Final[dict[str, Advice]] = {
         "Let the SDK's transport set the headers of each request.",
         "streamable_http_client(url)", "new StreamableHTTPClientTransport(new URL(url))",
     ),
+    "HDR-2": Advice(
+        "Headers of a session over HTTP",
+        "A client accepts both JSON and event streams, and sends MCP-Protocol-Version with the "
+        "agreed revision after initialize (since 2025-06-18).",
+        _B, _SURE, Needs.HTTP | Needs.MESSAGE,
+        "Let the SDK's transport set the headers of each request.",
+        "streamable_http_client(url)", "new StreamableHTTPClientTransport(new URL(url))",
+    ),
     "CLI-1": Advice(
         "The client never asks for progress",
         "A client that shows progress sends a token.",

@@ -601,6 +601,21 @@ HEADER_MISMATCH: Final = _per_request(
     "HDR-1", _ROUTING, "The header {name} is {value}, but the message says {body}"
 )
 HEADER_MISSING: Final = HEADER_MISMATCH._replace(text="The header {name} is missing")
+ACCEPT_LACKS: Final = Rule(
+    "HDR-2",
+    _ERROR,
+    (_B, _C, _D),
+    Source(_D, "Basic, Transports, Streamable HTTP"),
+    "The header Accept is {value}, without {types:and}",
+)
+NO_VERSION_HEADER: Final = ACCEPT_LACKS._replace(
+    revisions=(_C, _D),
+    source=Source(_D, "Basic, Transports, Protocol Version Header"),
+    text="The header MCP-Protocol-Version is missing",
+)
+OTHER_VERSION_HEADER: Final = NO_VERSION_HEADER._replace(
+    level=_WARNING, text="The header MCP-Protocol-Version is {value}, but {revision} was agreed on"
+)
 
 # Subscriptions and log messages
 NOT_ACKNOWLEDGED: Final = _per_request(

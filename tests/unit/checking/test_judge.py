@@ -27,6 +27,7 @@ from tests.golden_sessions import (
     error,
     event,
     flat,
+    http_request,
     post,
     recording,
     result,
@@ -468,3 +469,64 @@ def test_a_message_is_judged_in_a_run_as_by_itself(message: str | None, *, is_ru
     assert isinstance(facts, FactRun) is is_run
     found = [(r.rule, r.count) for r in judge.results]
     assert found == ([] if message in {None, "a b"} else [("PROG-8", 1)])
+
+
+@pytest.mark.parametrize(
+    ("headers", "found"),
+    [
+        ({}, {}),
+        ({"MCP-Protocol-Version": ""}, {"HDR-2": Level.ERROR}),
+        ({"MCP-Protocol-Version": "2025-06-18"}, {"HDR-2": Level.WARNING}),
+        ({"Accept": ""}, {"HDR-2": Level.ERROR}),
+        ({"Accept": "text/event-stream;q=0.9"}, {"HDR-2": Level.ERROR}),
+        ({"Accept": "text/*, application/json"}, {}),
+        ({"Accept": "*/*"}, {}),
+    ],
+)
+def test_the_headers_of_a_session_over_http_are_the_clients(
+    checked: Any, headers: dict[str, str], found: dict[str, Level]
+) -> None:
+    posted = post(call(2), 1, revision=D, **headers)
+    results = checked([*posted, result(2)], http=True)
+    assert _rules(results) == found
+    assert {each.by for each in results} <= {Side.CLIENT}
+
+
+def test_the_version_header_is_due_since_the_revision_that_has_it(checked: Any) -> None:
+    for revision in ("2025-03-26", "2025-06-18"):
+        posted = post(call(2), 1, revision=revision, **{"MCP-Protocol-Version": ""})
+        found = _rules(checked([*posted, result(2)], revision, http=True))
+        assert found == ({} if revision == "2025-03-26" else {"HDR-2": Level.ERROR})
+
+
+def test_requests_to_listen_and_to_end_the_session_have_headers_too(checked: Any) -> None:
+    stream, version = ["Accept", "text/event-stream"], ["MCP-Protocol-Version", D]
+    good = [http_request("GET", 1, [stream, version], "listen")]
+    good += [http_request("DELETE", 2, [version], "end")]
+    assert checked(good, http=True) == []
+    bad = [http_request("GET", 1, [["Accept", "application/json"], version], "listen")]
+    bad += [http_request("DELETE", 2, [["Accept", "*/*"]], "end")]
+    (found,) = checked(bad, http=True)
+    assert (found.rule, found.count) == ("HDR-2", 2)
+
+
+def test_requests_to_other_places_need_no_headers_of_mcp(checked: Any) -> None:
+    headers = [["Accept", "application/json"]]
+    steps = [http_request("GET", 1, headers, purpose) for purpose in ("auth", "other", "probe")]
+    assert checked(steps, http=True) == []
+
+
+def test_a_session_over_http_and_sse_has_no_headers_of_the_new_transport(checked: Any) -> None:
+    opened = event("opened", url="https://x/sse", transport="sse", env=[], pid=1)
+    info = {"name": "c", "version": "1"}
+    agreed = {"protocolVersion": D, "capabilities": {"tools": {}}, "serverInfo": info}
+    offer = {"protocolVersion": D, "capabilities": {}, "clientInfo": info}
+    bare = {"MCP-Protocol-Version": "", "Accept": "", "User-Agent": "x"}
+    steps = [
+        opened,
+        *(client("initialize", 1, **offer), result(1, **agreed)),
+        client("notifications/initialized"),
+        *post(call(2), 1, revision=D, **bare),
+        result(2),
+    ]
+    assert _rules(checked(steps, opening=False)) == {"DEP-1": Level.NOTE}
