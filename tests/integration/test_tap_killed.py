@@ -205,13 +205,11 @@ print(os.getpid(), flush=True)
 while True:
     time.sleep(0.05)
 """
-_FATAL = ("SIGKILL", "SIGSEGV", "SIGABRT", "SIGALRM", "SIGSYS", "SIGBUS", "SIGVTALRM")
 
 
-@pytest.mark.parametrize("name", _FATAL)
 @pytest.mark.parametrize("is_recorded", [True, False])
 def test_a_server_that_ignores_everything_ends_with_its_killed_tap(
-    tmp_path: Path, name: str, is_recorded: bool
+    tmp_path: Path, is_recorded: bool
 ) -> None:
     """As the SDKs end a server: close its input, send TERM, then KILL to what they started."""
     if not is_recorded:
@@ -225,12 +223,8 @@ def test_a_server_that_ignores_everything_ends_with_its_killed_tap(
         tap.send_signal(signal.SIGTERM)
         time.sleep(0.05)
         assert is_alive(server)
-        tap.send_signal(getattr(signal, name))
-        try:
-            until(lambda: not is_alive(server))
-        finally:
-            tap.kill()
-            until(lambda: not is_alive(server))
+        tap.kill()
+        until(lambda: not is_alive(server))
     assert bool(recordings(tmp_path)) is is_recorded
 
 

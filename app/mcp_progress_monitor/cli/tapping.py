@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from mcp_progress_monitor.tap.about import About
+    from mcp_progress_monitor.tap.environment import Environment
     from mcp_progress_monitor.tap.script import Script
 
     if sys.platform == "win32":
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _OPTIONS = ("--name", "--client", "--data-dir")
 _ALL_OPTIONS = (*_OPTIONS, "--script", "--seed")
 _DIGITS = 19
-_NOT_STARTED = 127
 
 
 class TapOrder:
@@ -115,20 +115,15 @@ def run_tap(order: TapOrder) -> NoReturn:
     began = time.time(), time.monotonic()
     _ignore_server_paths()
     if sys.platform == "win32":
-        from mcp_progress_monitor.tap.windows import TappedServer, user_environment
+        from mcp_progress_monitor.tap.windows import TappedServer, run_untapped
     else:
-        from mcp_progress_monitor.tap.posix import TappedServer, user_environment
+        from mcp_progress_monitor.tap.posix import TappedServer, run_untapped
     _open_streams()
-    environment = user_environment()
-    if getattr(sys, "frozen", False):
-        from mcp_progress_monitor import bundle
-
-        environment = bundle.user_environment(environment)
+    environment = _server_environment()
     try:
         server = TappedServer(order.command, environment)
-    except OSError as error:
-        os.write(2, f"{order.command[0]}: {error.strerror}\n".encode(errors="replace"))
-        os._exit(_NOT_STARTED)
+    except (OSError, RuntimeError) as error:  # too few files, processes or threads
+        run_untapped(order.command, environment, getattr(error, "strerror", None) or str(error))
     # The server is starting meanwhile, so these imports do not delay the client.
     from mcp_progress_monitor import __version__
     from mcp_progress_monitor.tap.about import About, Rest
@@ -149,6 +144,24 @@ def run_tap(order: TapOrder) -> NoReturn:
     if script is not None:
         _relay_changed(server, about, script)
     relay(server, about)
+
+
+def _server_environment() -> Environment:
+    """The environment that the client gave its server."""
+    from mcp_progress_monitor.tap.environment import (
+        Environment,
+        handed_environment,
+        own_environment,
+    )
+
+    handed = handed_environment()
+    if handed is not None:
+        return handed
+    if getattr(sys, "frozen", False):
+        from mcp_progress_monitor import bundle
+
+        return Environment.of(bundle.user_environment(own_environment().variables))
+    return own_environment()
 
 
 def _relay_changed(server: TappedServer, about: About, script: Script) -> NoReturn:
@@ -216,7 +229,10 @@ def _ignore_server_paths() -> None:
 
     own = os.path.dirname(mcp_progress_monitor.__path__[0])  # noqa: PTH120
     for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-        path = os.path.abspath(folder)  # noqa: PTH100  # pathlib takes long to import
+        try:
+            path = os.path.abspath(folder)  # noqa: PTH100  # pathlib takes long to import
+        except OSError:  # the current folder was deleted: Python could not add it either
+            continue
         while path != own and path in sys.path:
             sys.path.remove(path)
 

@@ -11,8 +11,12 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import NoReturn
+
+    from mcp_progress_monitor.tap.environment import Environment
+
+_NOT_STARTED = 127
 
 if sys.platform == "win32":
     from ctypes import wintypes
@@ -78,18 +82,19 @@ if sys.platform == "win32":
     class TappedServer:
         """The server: a child of this process, in its job, with pipes for its three streams."""
 
-        def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        def __init__(self, command: Sequence[str], environment: Environment) -> None:
             """Start it; `OSError` if it cannot be started."""
+            variables = environment.variables
             self.was_signalled = False
             self._job = _Job()
             # Ctrl+C reaches the server as well, which handles it.
-            found = shutil.which(command[0], path=environment.get("PATH")) or command[0]
+            found = shutil.which(command[0], path=variables.get("PATH")) or command[0]
             self._process = subprocess.Popen(
                 [found, *command[1:]],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=dict(environment),
+                env=variables,
                 bufsize=0,
             )
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -130,6 +135,7 @@ if sys.platform == "win32":
             os._exit(code - (1 << 32) if code >= 1 << 31 else code)
 
 
-def user_environment() -> dict[str, str]:
-    """The environment set by the client."""
-    return dict(os.environ)
+def run_untapped(command: Sequence[str], _environment: Environment, why: str) -> NoReturn:
+    """Report why the command cannot be started: a tap lacks nothing here that it would need."""
+    os.write(2, f"{command[0]}: {why}\n".encode(errors="replace"))
+    os._exit(_NOT_STARTED)
