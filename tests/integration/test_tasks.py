@@ -330,7 +330,7 @@ async def test_the_tasks_of_a_server_are_listed_page_by_page_with_their_jobs(pla
         await engine.servers.connect("demo")
         for _ in range(3):
             await called(engine, "task_work", "handshake", steps=1)
-        listed = await engine.tasks.list_at("demo")
+        listed = (await engine.tasks.list_at("demo")).items
         assert len(listed) == 3
         assert {view.status for view in listed} == {"completed"}
         assert len(watch.sent("tasks/list")) == 2

@@ -104,9 +104,11 @@ class _Tour(EngineCommand):
     async def work(self, engine: Engine) -> ExitCode:
         server = await connected(engine, self._definition)
         self._check_named(server)
-        if server.error is not None and not server.tools:
-            self.listed = ExitCode.ANSWERED_ERROR
+        if server.error is not None:
             self._unlisted = server.error.as_text()
+            if not server.tools:
+                self.listed = ExitCode.ANSWERED_ERROR
+                self._unlisted = f"No tool was tested. {self._unlisted}"
         chosen = [tool for tool in server.tools if self._is_chosen(tool)][:MOST_TOOLS]
         left = len(server.tools) - len(chosen)
         self._note(f"Calling {count(len(chosen), 'tool')}, leaving out {left}.")
@@ -120,7 +122,7 @@ class _Tour(EngineCommand):
     def notes(self) -> Iterator[str]:
         """Notes on tools that were not listed or whose calls all failed: few rules were tested."""
         if self._unlisted:
-            yield one_line(f"No tool was tested. {self._unlisted}", 400)
+            yield one_line(self._unlisted, 400)
         for tool, failed in self._outcomes.items():
             if failed and all(failed):
                 calls = "The only call" if len(failed) == 1 else f"All {len(failed)} calls"

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_progress_monitor.sessions.connection.connector import Connector
-    from mcp_progress_monitor.sessions.connection.lists import Listed, ListName
+    from mcp_progress_monitor.sessions.connection.listing import Listed
+    from mcp_progress_monitor.sessions.connection.lists import ListName
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.doctor import DoctorReport

@@ -20,11 +20,12 @@ from mcp_progress_monitor.snapshots.servers import not_connected
 from mcp_progress_monitor.store.watched import WatchedEnding
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
     from mcp_progress_monitor.engine.call import Outcome
     from mcp_progress_monitor.engine.requests import Requests
     from mcp_progress_monitor.engine.updates import LiveTracker
+    from mcp_progress_monitor.sessions.connection.listing import Listed
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
     from mcp_progress_monitor.sessions.tasks import TaskRun
     from mcp_progress_monitor.store.tasks import SavedTaskId
@@ -95,7 +96,7 @@ class Tasks:
         found = (job for job, entry in self._keeper.entries.items() if entry.saved == saved)
         return next(found, None)
 
-    async def list_at(self, server: str) -> Sequence[TaskView]:
+    async def list_at(self, server: str) -> Listed:
         """All tasks of a connected server of 2025-11-25, including other clients'.
 
         `UserError` if it is not connected, cannot list tasks, or refuses.

@@ -14,7 +14,6 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol import tasks
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import TaskStatus, TaskView, read_task
-from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import (
     Elided,
     NotJsonError,
@@ -32,14 +31,15 @@ from mcp_progress_monitor.protocol.messages import (
     TASK_RESULT,
     UPDATE_TASK,
 )
-from mcp_progress_monitor.protocol.offers import read_list_result
 from mcp_progress_monitor.protocol.tasks import TaskWay
+from mcp_progress_monitor.sessions.connection.listing import Listed, read_pages
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.questions.multi_round_trip import InputRequiredError
+from mcp_progress_monitor.snapshots.limits import Limits
 from mcp_progress_monitor.tracker.job_parts import digests
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -89,7 +89,7 @@ class TaskRequests:
         """Wait for the reply to a queued request; cancel it after a timeout."""
         exchange.clock.touch(self._now())  # it may rightly have been open for long
         try:
-            await self._outbox.settle(exchange, _LIMIT_S)
+            await self._outbox.settle(exchange, Limits(idle_s=_LIMIT_S))
         except anyio.get_cancelled_exc_class():
             self._outbox.give_up(exchange, ExchangeEnd.CANCELLED)
             raise
@@ -142,13 +142,8 @@ async def member(exchange: PendingRequest, name: str) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
-_MOST_PAGES: Final = 1000
-
-
-async def list_tasks(connection: Connection, offer: TaskOffer) -> Sequence[TaskView]:
+async def list_tasks(connection: Connection, offer: TaskOffer) -> Listed:
     """All tasks that the server knows, in its order; invalid entries are left out.
-
-    A list whose pages repeat is read once.
 
     Raises:
         UserError: the server cannot list tasks, or refuses.
@@ -156,21 +151,19 @@ async def list_tasks(connection: Connection, offer: TaskOffer) -> Sequence[TaskV
     """
     if not offer.has_list:
         raise UserError(_not_offered(connection, offer))
+    pages = await read_pages(connection, LIST_TASKS, "tasks")
     tasks: dict[str, TaskView] = {}
-    cursors: set[object] = set()
-    cursor: object = None
-    while cursor not in cursors and len(cursors) < _MOST_PAGES:
-        cursors.add(cursor)
-        page = await _page(connection, cursor)
+    for page in pages.results:
         items: Any = page.get("tasks")
         for item in items if isinstance(items, list) else ():
             view = read_task(item, flat=True)
             if view is not None:
                 tasks[view.id] = view
-        cursor = page.get("nextCursor")
-        if not isinstance(cursor, str):
-            break
-    return tuple(tasks.values())
+    error = None
+    if pages.endless:
+        what = f"The server's list of tasks does not end: {pages.endless}"
+        error = ErrorDetails(what, connection.id)
+    return Listed(tuple(tasks.values()), error)
 
 
 def _not_offered(connection: Connection, offer: TaskOffer) -> ErrorDetails:
@@ -183,28 +176,6 @@ def _not_offered(connection: Connection, offer: TaskOffer) -> ErrorDetails:
         what = "The server does not support listing its tasks"
         hint = 'It does not declare "tasks.list" in its capabilities.'
     return ErrorDetails(what, connection.id, hint)
-
-
-async def _page(connection: Connection, cursor: object) -> JsonObject:
-    params = {} if cursor is None else {"cursor": cursor}
-    exchange = connection.outbox.ask(LIST_TASKS, params)
-    try:
-        await connection.outbox.settle(exchange, _LIMIT_S)
-    except anyio.get_cancelled_exc_class():
-        connection.outbox.send_cancel(exchange, "The list is no longer needed")
-        connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
-        raise
-    reply = exchange.reply
-    if reply is None or reply.result is None:
-        what = f"Listing the server's tasks failed: {why_not(reply)}"
-        raise UserError(ErrorDetails(what, connection.id))
-    if reply.size <= OVERSIZED and not isinstance(reply.result.get("tasks"), Elided):
-        return reply.result
-    try:
-        return await anyio.to_thread.run_sync(read_list_result, exchange.raw, "tasks")
-    except NotJsonError as error:
-        what = "The server's list of tasks cannot be read"
-        raise UserError(ErrorDetails(what, connection.id, detail=str(error))) from error
 
 
 class TaskFate(enum.Enum):

@@ -39,7 +39,7 @@ def paged(*pages: Any) -> PlayedServer:
     """A server with these pages of tasks; each has the cursor that leads to the next."""
 
     def play(message: Message) -> list[Message]:
-        number = int(message["params"].get("cursor", 0))
+        number = int(message.get("params", {}).get("cursor", 0))
         more = {"nextCursor": str(number + 1)} if number + 1 < len(pages) else {}
         return [result(message, {"tasks": pages[number], **more})]
 
@@ -54,9 +54,9 @@ async def test_all_pages_are_read_and_what_is_no_task_is_left_out() -> None:
     server = paged([task("a"), 7, {"status": "working"}], [], [task("b"), task("a")])
     async with connected(server) as connection:
         found = await list_tasks(connection, LISTED)
-    assert [view.id for view in found] == ["a", "b"]
+    assert [view.id for view in found.items] == ["a", "b"]
     assert server.methods == ["tasks/list"] * 3
-    assert "cursor" not in server.sent[0]["params"]
+    assert "params" not in server.sent[0]
 
 
 async def test_a_list_that_goes_on_in_circles_is_left() -> None:
@@ -66,19 +66,21 @@ async def test_a_list_that_goes_on_in_circles_is_left() -> None:
     server = PlayedServer(play)
     async with connected(server) as connection:
         found = await list_tasks(connection, LISTED)
-    assert [view.id for view in found] == ["a"]
+    assert [view.id for view in found.items] == ["a"]
+    assert found.error is not None
+    assert 'does not end: the cursor "again" was returned twice' in found.error.what
     assert len(server.sent) == 2
 
 
 async def test_a_huge_page_is_read_whole() -> None:
     many = [task(f"{number} {'x' * 300}") for number in range(3000)]
     async with connected(paged(many)) as connection:
-        assert len(await list_tasks(connection, LISTED)) == 3000
+        assert len((await list_tasks(connection, LISTED)).items) == 3000
 
 
 async def test_a_list_of_a_wrong_type_is_empty() -> None:
     async with connected(paged("none")) as connection:
-        assert await list_tasks(connection, LISTED) == ()
+        assert (await list_tasks(connection, LISTED)).items == ()
 
 
 @pytest.mark.parametrize(
@@ -99,15 +101,15 @@ async def test_what_is_not_offered_is_not_asked_for(offer: TaskOffer, words: str
 async def test_a_refused_list_is_reported_with_the_servers_message() -> None:
     server = PlayedServer(lambda message: [error(message, -32603, "not today")])
     async with connected(server) as connection:
-        with pytest.raises(UserError, match="Listing the server's tasks failed: not today"):
+        with pytest.raises(UserError, match="The server refused tasks/list: not today"):
             await list_tasks(connection, LISTED)
 
 
 async def test_a_list_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.tasks._LIMIT_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.listing.LIMIT_S", 0.05)
     server = PlayedServer(lambda _message: [])
     async with connected(server) as connection:
-        with pytest.raises(UserError, match="it did not answer in time"):
+        with pytest.raises(UserError, match="did not answer tasks/list within"):
             await list_tasks(connection, LISTED)
         await server.until_sent("notifications/cancelled")
 

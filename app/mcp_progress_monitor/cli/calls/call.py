@@ -500,10 +500,11 @@ class _Follower(OrderedCommand):
 
 
 async def _task_listing(engine: Engine, server: ServerSnapshot) -> Listing:
-    tasks = await engine.tasks.list_at(server.name)
+    tasks, error = await engine.tasks.list_at(server.name)
     rows = [_row(task) for task in tasks]
     text = aligned(_TITLES, rows) if rows else f"{one_line(server.title)} has no tasks.\n"
-    return Listing({"tasks": [_members(task) for task in tasks]}, text)
+    errors = () if error is None else (error,)
+    return Listing({"tasks": [_members(task) for task in tasks]}, text, errors)
 
 
 def _row(task: TaskView) -> tuple[str, ...]:

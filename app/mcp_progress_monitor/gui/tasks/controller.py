@@ -75,7 +75,7 @@ class TasksController(QObject):
 
     async def _list(self, server: str) -> None:
         try:
-            views = await self._engine.tasks.list_at(server)
+            listed = await self._engine.tasks.list_at(server)
         except UserError as error:
             self._show_error(server, error.details)
             return
@@ -84,7 +84,9 @@ class TasksController(QObject):
             from mcp_progress_monitor.gui.tasks.dialog import ListedTask
 
             find = self._engine.tasks.job_of
-            dialog.show_tasks([ListedTask(view, find(server, view.id)) for view in views])
+            dialog.show_tasks([ListedTask(view, find(server, view.id)) for view in listed.items])
+            if listed.error is not None:
+                dialog.show_error(listed.error)
 
     async def _cancel(self, server: str, listed: ListedTask) -> None:
         """Cancel a task: through its job if that has not ended, otherwise by its id."""

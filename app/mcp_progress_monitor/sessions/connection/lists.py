@@ -7,7 +7,6 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import anyio
-import anyio.to_thread
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
@@ -15,8 +14,6 @@ from mcp_progress_monitor.protocol import offers
 from mcp_progress_monitor.protocol.eras import Era, as_object
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.header_parameters import header_parameters_error
-from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
-from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError
 from mcp_progress_monitor.protocol.messages import (
     EVENT,
     LIST_EVENTS,
@@ -33,8 +30,9 @@ from mcp_progress_monitor.protocol.messages import (
     UNSUBSCRIBE,
     list_changed,
 )
-from mcp_progress_monitor.protocol.offers import read_list_result
+from mcp_progress_monitor.sessions.connection.listing import Listed, read_pages
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
+from mcp_progress_monitor.snapshots.limits import Limits
 from mcp_progress_monitor.snapshots.servers import ResourceUpdates
 
 if TYPE_CHECKING:
@@ -54,8 +52,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from mcp_progress_monitor.snapshots.settings import ServerSettings
 
-_LIMIT_S: Final = 60.0  # how long a server may take for one page
-_MOST_PAGES: Final = 1000
+_LIMIT_S: Final = 60.0  # how long a server may take to accept a subscription or a level
 _PAUSE_S: Final = 0.2
 """Pause between two refreshes: a server may announce a change with each list it returns."""
 _ERRORS_SHOWN: Final = 5
@@ -90,13 +87,6 @@ _CHANGES: Final = {list_changed(kind.capability): kind.capability for kind in (*
 """Capabilities by the notification that announces a change."""
 ListName: TypeAlias = Literal["tools", "resources", "prompts", "resourceTemplates"]
 """A list, by its member of the result."""
-
-
-class Listed(NamedTuple):
-    """A list that was read on request, and its error, if any."""
-
-    items: tuple[Any, ...]
-    error: ErrorDetails | None = None
 
 
 class ServerLists:
@@ -220,25 +210,15 @@ class ServerLists:
     async def _items(
         self, kind: _ListKind, *, in_quiet: bool = False
     ) -> tuple[list[Any], list[str]]:
-        """All items, and the error, if any; a list whose pages repeat is read once."""
+        """All items, and the errors, if any."""
+        pages = await read_pages(self._connection, kind.method, kind.member, in_quiet=in_quiet)
         items: list[Any] = []
-        notes: list[str] = []
-        cursors: set[str | None] = set()
-        cursor: str | None = None
-        while cursor not in cursors and len(cursors) < _MOST_PAGES:
-            cursors.add(cursor)
-            if in_quiet:
-                await self._connection.outbox.quiet()
-            page = kind.read(await self._page(kind, cursor))
+        notes = [f"The list does not end: {pages.endless}"] if pages.endless else []
+        for page in map(kind.read, pages.results):
             items += page.items
             notes += page.errors
             if kind.capability == "tools":
                 notes += self._headless(page.items)
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        else:
-            notes.append(f"The list does not end: the cursor {cursor!r} was returned twice")
         return items, notes
 
     def _noted(self, kind: _ListKind, notes: Sequence[str]) -> ErrorDetails | None:
@@ -254,28 +234,6 @@ class ServerLists:
             for tool in tools:
                 if error := header_parameters_error(tool.input_schema):
                     yield f"{one_line(tool.name, _NAME_SHOWN)}: {error}. {_HEADLESS}"
-
-    async def _page(self, kind: _ListKind, cursor: str | None) -> JsonObject:
-        method = kind.method
-        params = None if cursor is None else {"cursor": cursor}
-        exchange = self._connection.outbox.ask(method, params)
-        await self._connection.outbox.settle(exchange, _LIMIT_S)
-        reply = exchange.reply
-        if reply is None:
-            what = f"The server did not answer {method} within {_LIMIT_S:g} s"
-            raise UserError(ErrorDetails(what, self._connection.id))
-        if reply.result is None:
-            text = as_object(reply.error).get("message")
-            raise UserError(
-                ErrorDetails(f"The server refused {method}: {text}", self._connection.id)
-            )
-        if reply.size <= OVERSIZED and not isinstance(reply.result.get(kind.member), Elided):
-            return reply.result
-        try:
-            return await anyio.to_thread.run_sync(read_list_result, exchange.raw, kind.member)
-        except NotJsonError as error:
-            what = f"The reply to {method} cannot be read"
-            raise UserError(ErrorDetails(what, self._connection.id, detail=str(error))) from error
 
 
 _LISTS: Final = {
@@ -436,7 +394,7 @@ class Subscriptions:
 
     async def _ask(self, method: str, params: JsonObject) -> None:
         exchange = self._connection.outbox.ask(method, params)
-        await self._connection.outbox.settle(exchange, _LIMIT_S)
+        await self._connection.outbox.settle(exchange, Limits(idle_s=_LIMIT_S))
         self._note(method, exchange)
 
     def _note(self, method: str, exchange: PendingRequest) -> None:

@@ -365,13 +365,13 @@ class Outbox:
             self._between.pop(exchange.request, None)
         self._settled.set()
 
-    async def settle(self, exchange: PendingRequest, limit_s: float) -> None:
-        """Wait for a reply; after `limit_s` of silence, cancel the request.
+    async def settle(self, exchange: PendingRequest, limits: Limits) -> None:
+        """Wait for a reply; cancel the request at the first of the limits.
 
         Raises:
             anyio.ClosedResourceError: the request is lost.
         """
-        end = await exchange.wait(Limits(idle_s=limit_s), self._clock.monotonic)
+        end = await exchange.wait(limits, self._clock.monotonic)
         if end is ExchangeEnd.LOST:
             raise anyio.ClosedResourceError
         if exchange.reply is None:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.protocol.offers import ALL_LISTS
-from mcp_progress_monitor.sessions.connection import lists
+from mcp_progress_monitor.sessions.connection import listing
 from mcp_progress_monitor.sessions.connection.lists import ServerLists
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to, error, result
 
@@ -120,7 +120,7 @@ async def test_pages_that_go_in_circles_are_left_and_reported_of(cursors: list[s
 
 
 async def test_pages_without_end_are_left_and_reported_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "_MOST_PAGES", 10)
+    monkeypatch.setattr(listing, "MOST_PAGES", 10)
 
     def script(message: Message) -> list[Message]:
         return [result(message, {"tools": [], "nextCursor": str(message["id"])})]
@@ -180,7 +180,7 @@ async def test_an_error_is_gone_once_the_list_was_read() -> None:
 
 
 async def test_a_list_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "_LIMIT_S", 0.02)
+    monkeypatch.setattr(listing, "LIMIT_S", 0.02)
     async with kept(by_method(), {"tools": {}}) as of:
         await of.until_changed(1)
         assert of.lists.error is not None
