@@ -76,8 +76,8 @@ def shown_url(url: str) -> str:
     parts = bare[:end].split("/")
     first = 3 if "://" in bare[:end] else 1
     path = "/".join([*parts[:first], *(map(_shown_segment, parts[first:]))])
-    rest = bare[end:]
-    return path + (_PARAMETER.sub(_shown_parameter, rest) if "=" in rest else rest)
+    shown = path + bare[end:]
+    return _PARAMETER.sub(_shown_parameter, shown) if "=" in shown else shown
 
 
 def _shown_segment(segment: str) -> str:

@@ -86,3 +86,7 @@ def test_other_headers_are_shown(name: str) -> None:
 def test_a_url_is_reported_without_who_signs_in_and_with_what(url: str, shown: str) -> None:
     assert shown_url(url) == shown
     assert shown_url(shown) == shown
+
+
+def test_a_secret_parameter_of_a_path_is_hidden() -> None:
+    assert shown_url("http://a/mcp;token=s3cret") == "http://a/mcp;token=***"
