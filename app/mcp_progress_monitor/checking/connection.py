@@ -181,6 +181,8 @@ class JudgedConnection:
         self.revision: str | None = None
         self.capabilities: JsonObject = {}
         self.client_capabilities: JsonObject = {}  # of the handshake
+        self.undeclared: dict[tuple[Side, str], tuple[Side, str]] = {}
+        """The capability that either side did not declare, by who would use it in which method."""
         self.client = ""
         self.is_initialize_answered = False
         self.is_initialized = False

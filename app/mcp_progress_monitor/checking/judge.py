@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.checking import messages, progress, surroundings, tasks
+from mcp_progress_monitor.checking import capabilities, messages, progress, surroundings, tasks
 from mcp_progress_monitor.checking.connection import (
     Evidence,
     JudgedConnection,
@@ -368,6 +368,7 @@ class SessionJudge:
     ) -> Iterator[Evidence]:
         connection.revision = fact.revision
         connection.capabilities = fact.capabilities
+        capabilities.note_negotiated(connection)
         self.results.note(connection, Needs.MESSAGE | Needs.OUTPUT)
         return iter(())
 

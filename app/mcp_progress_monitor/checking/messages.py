@@ -8,6 +8,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.checking import capabilities
 from mcp_progress_monitor.checking.connection import Listen, keep
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.eras import HANDSHAKE_REVISIONS, PER_REQUEST, as_object
@@ -17,30 +18,20 @@ from mcp_progress_monitor.protocol.ledger import key_of
 from mcp_progress_monitor.protocol.lenient_json import shown
 from mcp_progress_monitor.protocol.messages import (
     ACKNOWLEDGED,
-    CALL_TOOL,
     CALLS,
     CREATE_MESSAGE,
     DISCOVER,
     ELICIT,
-    GET_PROMPT,
     INITIALIZE,
     INITIALIZED,
-    LIST_PROMPTS,
-    LIST_RESOURCES,
     LIST_ROOTS,
-    LIST_TASKS,
-    LIST_TEMPLATES,
-    LIST_TOOLS,
     LISTEN,
     LOG_LEVEL_KEY,
     LOG_MESSAGE,
     META,
     PING,
     PROGRESS_TOKEN,
-    READ_RESOURCE,
     RESOURCE_UPDATED,
-    SET_LOG_LEVEL,
-    SUBSCRIBE,
     SUBSCRIPTION_KEY,
     TASK_ID,
     TASKS_EXTENSION,
@@ -97,22 +88,6 @@ def take_batch(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]
     yield connection.breaks(rule, frame.number - 1, frame.part.count, by=by)
 
 
-_SERVER_NEEDS: Final = {
-    LIST_TOOLS: "tools",
-    CALL_TOOL: "tools",
-    LIST_RESOURCES: "resources",
-    LIST_TEMPLATES: "resources",
-    READ_RESOURCE: "resources",
-    SUBSCRIBE: "resources.subscribe",
-    LIST_PROMPTS: "prompts",
-    GET_PROMPT: "prompts",
-    SET_LOG_LEVEL: "logging",
-    LIST_TASKS: "tasks.list",
-}
-"""The capability that a server declares for a request of the client."""
-_CLIENT_NEEDS: Final = {CREATE_MESSAGE: "sampling", ELICIT: "elicitation", LIST_ROOTS: "roots"}
-
-
 def take_request(
     connection: JudgedConnection, call: JudgedCall, fact: RequestMade
 ) -> Iterator[Evidence]:
@@ -132,21 +107,7 @@ def take_request(
     if fact.method == INITIALIZE:
         connection.client_capabilities = as_object(fact.params.get("capabilities"))
     yield from _order(connection, call, fact)
-    if connection.revision in HANDSHAKE_REVISIONS:
-        is_asked = fact.sender is Side.SERVER
-        declared = connection.client_capabilities if is_asked else connection.capabilities
-        needed = (_CLIENT_NEEDS if is_asked else _SERVER_NEEDS).get(fact.method)
-        if needed is not None and not _declares(declared, needed):
-            rule = rules.ASKED_UNDECLARED if is_asked else rules.USED_UNDECLARED
-            yield call.breaks(rule, fact.number, fact.method, needed, by=fact.sender)
-
-
-def _declares(capabilities: JsonObject, path: str) -> bool:
-    """Whether capabilities have the one at a path such as `resources.subscribe`."""
-    *above, last = path.split(".")
-    for name in above:
-        capabilities = as_object(capabilities.get(name))
-    return capabilities.get(last) not in (None, False)
+    yield from capabilities.take_request(connection, call, fact)
 
 
 def _order(connection: JudgedConnection, call: JudgedCall, fact: RequestMade) -> Iterator[Evidence]:
@@ -216,23 +177,22 @@ def _input(call: JudgedCall, fact: RequestAnswered, requests: JsonObject) -> Ite
 
 def needs_no_check(connection: JudgedConnection, fact: NotificationReceived) -> bool:
     """Whether `take_notification` would do nothing."""
-    is_change = fact.method == _TOOLS_CHANGED
-    return fact.sender is Side.SERVER and not (is_change or connection.is_per_request)
+    if fact.sender is Side.CLIENT or fact.method == _TOOLS_CHANGED or connection.is_per_request:
+        return False
+    return (fact.sender, fact.method) not in connection.undeclared
 
 
 def take_notification(
     connection: JudgedConnection, fact: NotificationReceived
 ) -> Iterator[Evidence]:
-    """Check a notification: log messages and subscriptions of 2026-07-28."""
+    """Check a notification: what was declared, log messages and subscriptions of 2026-07-28."""
+    yield from capabilities.take_notification(connection, fact)
     if fact.sender is Side.CLIENT:
         connection.is_initialized = connection.is_initialized or fact.method == INITIALIZED
         return
     if fact.method == _TOOLS_CHANGED:
         connection.is_change_announced = True
     if not connection.is_per_request:
-        is_log = fact.method == LOG_MESSAGE and connection.revision in HANDSHAKE_REVISIONS
-        if is_log and not _declares(connection.capabilities, "logging"):
-            yield connection.breaks(rules.USED_UNDECLARED, fact.number, fact.method, "logging")
         return
     if fact.method == LOG_MESSAGE:
         yield from _log(connection, fact)

@@ -200,13 +200,13 @@ BATCH_EARLY: Final = BATCH._replace(level=_WARNING, revisions=(_A,))
 ASKED_UNDECLARED: Final = Rule(
     "CAP-1",
     _ERROR,
-    _HANDSHAKE,
+    (_C, _D),
     Source(_D, "Basic, Lifecycle, Operation"),
-    "{method} was sent, but the client did not declare {capability}",
+    "{method} was sent, but the {side} did not declare {capability}",
 )
-USED_UNDECLARED: Final = ASKED_UNDECLARED._replace(
-    level=_WARNING, text="{method} was sent, but the server did not declare {capability}"
-)
+"""The client cannot answer, and was right to say so."""
+USED_UNDECLARED: Final = ASKED_UNDECLARED._replace(level=_WARNING, revisions=_HANDSHAKE)
+"""Official SDKs send log messages and news of lists that their servers did not declare."""
 BEFORE_INITIALIZE: Final = Rule(
     "JR-5",
     _WARNING,

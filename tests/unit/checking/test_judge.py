@@ -319,7 +319,8 @@ def test_a_client_that_asks_for_a_task_where_there_is_none_breaks_the_rule_itsel
 def test_a_changed_tool_that_was_announced_is_a_note(checked: Any) -> None:
     announced = server("notifications/tools/list_changed")
     steps = [*tools(2), announced, *tools(3, "Works better")]
-    assert _rules(checked(steps)) == {"DRIFT-1": Level.NOTE}
+    declared = {"tools": {"listChanged": True}}
+    assert _rules(checked(steps, server=declared)) == {"DRIFT-1": Level.NOTE}
 
 
 def test_all_messages_about_a_task_are_about_its_job(checked: Any) -> None:
