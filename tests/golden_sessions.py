@@ -583,7 +583,7 @@ GOLDEN: Final = [
         [*tools(2), *tools(3, "Works, and sends your files away")],
         [*tools(2), *tools(3)],
     ),
-    Golden("DEP-1", E, [_WITH_LOG, _LOGGED, _DONE], [_WITH_LOG, Step(Channel.STDERR, "x"), _DONE]),
+    Golden("DEP-1", E, [_WITH_LOG, _DONE], [call(2), Step(Channel.STDERR, "x"), _DONE]),
     Golden(
         "END-1",
         D,

@@ -272,7 +272,6 @@ STRANGERS: tuple[Stranger, ...] = (
             "--allow-private-ips",
         ),
         Tool("fetch", {"url": "{web}"}),
-        violated=frozenset({"CAN-3"}),  # it reads no cancel while it works on a page
     ),
     Stranger(
         "time",

@@ -104,6 +104,9 @@ def take_request(
     if LOG_LEVEL_KEY in call.meta:
         connection.logging.add(fact.number)
         connection.was_logging = True
+        if call.meta.get(VERSION_KEY) == PER_REQUEST:
+            what = _MIGRATION[LOG_MESSAGE]
+            yield call.breaks(rules.DEPRECATED, fact.number, *what, by=fact.sender)
     if fact.method == INITIALIZE:
         connection.client_capabilities = as_object(fact.params.get("capabilities"))
     yield from _order(connection, call, fact)
@@ -196,8 +199,7 @@ def take_notification(
         return
     if fact.method == LOG_MESSAGE:
         yield from _log(connection, fact)
-        feature, instead = _MIGRATION[LOG_MESSAGE]
-        yield connection.breaks(rules.DEPRECATED, fact.number, feature, instead)
+        yield connection.breaks(rules.DEPRECATED, fact.number, *_MIGRATION[LOG_MESSAGE])
     elif fact.method == ACKNOWLEDGED or fact.method in _REQUESTED_BY:
         yield from _subscribed(connection, fact)
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
-    from mcp_progress_monitor.findings.finding import Rule
     from mcp_progress_monitor.protocol.facts import (
         ConnectionClosed,
         Fact,
@@ -110,8 +109,6 @@ def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[
         call.note_tick(fact.number, fact.at, fact.progress, fact.total)
     if fact.message is not None:
         yield from _text(connection, call, fact.number, fact.message, fact.sender)
-    if fact.standing is RequestStanding.CANCELLED:
-        yield from _after_cancel(connection, call, fact, rules.TICK_SENT_AFTER_CANCEL)
 
 
 def _text(
@@ -161,11 +158,10 @@ def take_answer(
     connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
 ) -> Iterator[Evidence]:
     """Check a reply: the progress so far, the silence before it, an earlier cancel."""
-    if fact.standing is RequestStanding.CANCELLED:
-        yield from _after_cancel(connection, call, fact, rules.REPLY_SENT_AFTER_CANCEL)
-        if call.is_timeout and fact.result is not None and is_watched(connection):
-            late_s = fact.at - (call.cancelled_at or fact.at)
-            yield call.breaks(rules.RESULT_DISCARDED, fact.number, late_s, by=Side.CLIENT)
+    is_late = fact.standing is RequestStanding.CANCELLED and fact.result is not None
+    if is_late and call.is_timeout and is_watched(connection):
+        late_s = fact.at - (call.cancelled_at or fact.at)
+        yield call.breaks(rules.RESULT_DISCARDED, fact.number, late_s, by=Side.CLIENT)
     if fact.standing is not RequestStanding.ACTIVE:
         return
     if call.of_task is not None:
@@ -223,18 +219,6 @@ def due(connection: JudgedConnection, now: float) -> Iterator[float]:
             silence_s = now - call.message_at
             limits = (each.limit_s for each in clients.LIMITS if each.limit_s >= silence_s)
             yield from (call.message_at + limit for limit in itertools.islice(limits, 1))
-
-
-def _after_cancel(
-    connection: JudgedConnection,
-    call: JudgedCall,
-    fact: ProgressReceived | RequestAnswered,
-    rule: Rule,
-) -> Iterator[Evidence]:
-    """Report a message after a cancel, forbidden by 2026-07-28 over stdio, unless it crossed it."""
-    late_s = _late_s(call, fact)
-    if connection.is_per_request and not connection.is_http and late_s > _CROSSING_S:
-        yield call.breaks(rule, fact.number, late_s, by=fact.sender)
 
 
 def _late_s(call: JudgedCall, fact: Fact) -> float:

@@ -45,6 +45,8 @@ _ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
 """The types that a client accepts in the responses to its requests, by their recorded purpose."""
 _HTTP_REQUEST: Final = b'{"event":"http_request"'
 _CLOSED: Final = b'{"event":"closed"'
+_TRANSPORT_CHANGED: Final = b'{"event":"transport_changed"'
+_OLD_TRANSPORT: Final = ("The HTTP+SSE transport", "Streamable HTTP")
 
 
 def take_answer(
@@ -99,19 +101,22 @@ def _digest(data: bytes) -> str:
 
 
 def take_opened(connection: JudgedConnection, fact: ConnectionOpened) -> Iterator[Evidence]:
-    """Note the transport, of which HTTP+SSE is deprecated."""
+    """Note the transport; a client that begins with HTTP+SSE chose what is deprecated."""
     connection.is_opened = True
     connection.is_http = isinstance(fact.detail.get("url"), str)
     connection.is_streamable = connection.is_http and fact.detail.get("transport") != "sse"
     if connection.is_http and not connection.is_streamable:
-        what = ("The HTTP+SSE transport", "Streamable HTTP")
-        yield connection.breaks(rules.DEPRECATED_TRANSPORT, fact.number, *what)
+        rule = rules.DEPRECATED_TRANSPORT
+        yield connection.breaks(rule, fact.number, *_OLD_TRANSPORT, by=Side.CLIENT)
 
 
 def take_event(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
-    """Check recorded events: HTTP requests, and the end of a process."""
+    """Check recorded events: HTTP requests, another transport, and the end of a process."""
     if frame.raw.startswith(_HTTP_REQUEST):
         yield from _headers(connection, frame)
+    elif frame.raw.startswith(_TRANSPORT_CHANGED):  # the server refused Streamable HTTP
+        connection.is_streamable = False
+        yield connection.breaks(rules.DEPRECATED_TRANSPORT, frame.number, *_OLD_TRANSPORT)
     elif frame.raw.startswith(_CLOSED):
         fields = _fields(frame)
         if fields.get("forced") is True:

@@ -253,7 +253,7 @@ ADVICE: Final[dict[str, Advice]] = {
     ),
     "CAN-3": Advice(
         "Sent after a cancel",
-        "Nothing more is sent for a cancelled request.",
+        "Nothing more should be sent for a cancelled request.",
         _A, _LIKELY, Needs.CANCEL,
         "Return without a result when the request is cancelled.",
         "await anyio.lowlevel.checkpoint()  # raises when the request is cancelled",
@@ -556,7 +556,8 @@ ADVICE: Final[dict[str, Advice]] = {
         "Deprecated feature",
         "New code does not use features that 2026-07-28 deprecates.",
         _E, _SURE, Needs.MESSAGE,
-        "Follow the migration path that the specification names.",
+        "Follow the migration path that the specification names. Clients stop asking for it: no "
+        "logLevel in requests, and Streamable HTTP first.",
         "mcp.run(transport='streamable-http')  # log messages: logging.getLogger(__name__)",
         "new StreamableHTTPServerTransport(options)  // log messages: console.error('…')",
     ),

@@ -93,7 +93,7 @@ def test_a_fingerprint_survives_other_ids_times_and_numbers(checked: Any) -> Non
 
 @pytest.mark.parametrize(
     ("revision", "late_s", "level"),
-    [(E, 0.4, Level.NOTE), (E, 3.0, Level.ERROR), (D, 0.4, Level.NOTE), (D, 3.0, Level.WARNING)],
+    [(E, 0.4, Level.NOTE), (E, 3.0, Level.WARNING), (D, 0.4, Level.NOTE), (D, 3.0, Level.WARNING)],
 )
 def test_what_may_have_crossed_a_cancel_is_a_note_be_it_a_reply_or_progress(
     checked: Any, revision: str, late_s: float, level: Level
@@ -101,6 +101,12 @@ def test_what_may_have_crossed_a_cancel_is_a_note_be_it_a_reply_or_progress(
     begun = [call(2, "a"), tick("a", 1), cancel(2)]
     assert _rules(checked([*begun, after(late_s, result(2))], revision)) == {"CAN-3": level}
     assert _rules(checked([*begun, after(late_s, tick("a", 2))], revision)) == {"PROG-5": level}
+
+
+def test_an_error_that_confirms_a_cancel_late_breaks_nothing(checked: Any) -> None:
+    begun = [call(2, "a"), tick("a", 1), cancel(2)]
+    for revision in (D, E):
+        assert checked([*begun, after(3, error(2, -32800))], revision) == []
 
 
 def test_progress_that_goes_on_after_a_cancel_has_not_crossed_it(checked: Any) -> None:
@@ -530,4 +536,23 @@ def test_a_session_over_http_and_sse_has_no_headers_of_the_new_transport(checked
         *post(call(2), 1, revision=D, **bare),
         result(2),
     ]
-    assert _rules(checked(steps, opening=False)) == {"DEP-1": Level.NOTE}
+    (found,) = checked(steps, opening=False)
+    assert (found.rule, found.level, found.by) == ("DEP-1", Level.NOTE, Side.CLIENT)
+
+
+def test_a_server_that_only_has_the_old_transport_uses_what_is_deprecated(checked: Any) -> None:
+    changed = event("transport_changed", transport="sse", reason="The server answered 405")
+    bare = {"MCP-Protocol-Version": "", "Accept": "application/json"}
+    steps = [changed, *post(call(2), 1, revision=D, **bare), result(2)]
+    (found,) = checked(steps, http=True)
+    assert (found.rule, found.level, found.by) == ("DEP-1", Level.NOTE, Side.SERVER)
+
+
+def test_a_client_that_asks_for_log_messages_uses_what_is_deprecated_as_the_server_does(
+    checked: Any,
+) -> None:
+    asked = call(2, _meta={"io.modelcontextprotocol/logLevel": "info"})
+    logged = server("notifications/message", level="info", data="x")
+    assert [each.by for each in checked([asked, result(2)], E)] == [Side.CLIENT]
+    assert {each.by for each in checked([asked, logged, result(2)], E)} == set(Side)
+    assert checked([asked, result(2)], D, client={}) == []
