@@ -109,7 +109,9 @@ ADVICE: Final[dict[str, Advice]] = {
         "Progress does not increase",
         "Each notification has a greater progress than the one before.",
         _A, _SURE, Needs.PROGRESS,
-        "Report only when the value has grown; do not round it to equal steps.",
+        "Report only when the value has grown; do not round it to equal steps. In the handshake "
+        "era, version 2.4 of the TypeScript SDK runs a handler that returned inputRequired again, "
+        "with the same token: keep the last value in requestState, and go on from there.",
         "if done > reported: reported = done; " + _PY_REPORT + "  # 0 at first" + _PY_LOW,
         "if (done > reported) { reported = done; " + _TS_REPORT + " }  // 0 at first" + _TS_SDK_1,
     ),

@@ -31,6 +31,13 @@ def test_a_rule_applies_to_the_revisions_of_all_its_texts() -> None:
     assert REVISIONS_OF["JR-3"] == set(ALL), "an empty or nested batch is wrong in all of them"
 
 
+def test_advice_on_progress_names_what_starts_it_again() -> None:
+    fix = ADVICE["PROG-3"].fix
+    assert "version 2.4 of the TypeScript SDK" in fix
+    assert "inputRequired" in fix
+    assert "requestState" in fix
+
+
 def test_advice_of_the_handshake_era_does_not_ask_in_the_way_of_the_next() -> None:
     for id_, advice in ADVICE.items():
         if REVISIONS_OF[id_] - {"2026-07-28"}:
