@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _FIRST_REVISION: Final = HANDSHAKE_REVISIONS[0]
 _STRICT: Final = frozenset(HANDSHAKE_REVISIONS[2:])
 """The revisions in which only declared capabilities MUST be used; before, they SHOULD."""
+_ELICITATION: Final = "elicitation"
+_MODES: Final = ("form", "url")  # of elicitation; a client that declares neither takes forms
 _OF_SERVER: Final = {
     Side.CLIENT: {
         LIST_TOOLS: "tools",
@@ -65,7 +67,7 @@ _OF_SERVER: Final = {
 _OF_CLIENT: Final = {
     Side.SERVER: {
         CREATE_MESSAGE: "sampling",
-        ELICIT: "elicitation",
+        ELICIT: _ELICITATION,
         LIST_ROOTS: "roots",
         LIST_TASKS: "tasks.list",
         CANCEL_TASK: "tasks.cancel",
@@ -119,12 +121,14 @@ def _lacking(connection: JudgedConnection, fact: RequestMade) -> tuple[Side, str
     """Find the part of a client's capability that a question of 2025-11-25 needs but lacks."""
     if fact.sender is Side.CLIENT or connection.revision != HANDSHAKE_REVISIONS[-1]:
         return None
-    path = ""
+    path, declared = "", connection.client_capabilities
     if fact.method == CREATE_MESSAGE and fact.params.get("tools"):
         path = "sampling.tools"
-    elif fact.method == ELICIT and fact.params.get("mode") == "url":
-        path = "elicitation.url"
-    is_declared = not path or _declares(connection.client_capabilities, path)
+    elif fact.method == ELICIT:
+        mode = fact.params.get("mode", "form")
+        modes = [each for each in _MODES if each in as_object(declared.get(_ELICITATION))]
+        path = f"{_ELICITATION}.{mode}" if mode in _MODES and (modes or mode == "url") else ""
+    is_declared = not path or _declares(declared, path)
     return None if is_declared else (Side.CLIENT, path)
 
 

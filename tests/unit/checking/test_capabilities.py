@@ -27,7 +27,7 @@ ALL: dict[str, Any] = {
 OF_CLIENT: dict[str, Any] = {
     "roots": {"listChanged": True},
     "sampling": {"tools": {}},
-    "elicitation": {"url": {}},
+    "elicitation": {"form": {}, "url": {}},
     "tasks": {"list": {}, "cancel": {}},
 }
 
@@ -122,6 +122,18 @@ def test_a_question_needs_the_part_of_the_capability_that_it_uses(
     assert text.endswith(f"the client did not declare {capability}")
     assert found(step, client=OF_CLIENT) == []
     assert found(step, C, client=declared) == [], "the revision before has no such parts"
+
+
+def test_a_client_that_declared_no_mode_takes_forms_alone(found: Any) -> None:
+    step = server("elicitation/create", 9, message="Name?")
+    assert found(step, client={"elicitation": {}}) == []
+    assert found(step, client={"elicitation": {"form": {}}}) == []
+    assert found(step, client={"elicitation": {"applyDefaults": True}}) == []
+    ((_, level, text),) = found(step, client={"elicitation": {"url": {}}})
+    assert level is Level.ERROR
+    assert text.endswith("the client did not declare elicitation.form")
+    odd = server("elicitation/create", 9, mode=["form"])
+    assert found(odd, client={"elicitation": {"url": {}}}) == []
 
 
 def test_a_client_tells_of_new_roots_if_it_declared_that(found: Any) -> None:
