@@ -27,10 +27,10 @@ class _Queued:
     def __init__(self) -> None:
         self.queue = ReadyQueue()
         self.ran: list[object] = []
-        self._loop = asyncio.new_event_loop()  # a handle wants one, and does nothing with it
+        self.loop = asyncio.new_event_loop()  # a handle wants one, and does nothing with it
 
     def add(self, callback: Callable[..., object], *args: object) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self._loop)
+        handle = asyncio.Handle(callback, args, self.loop)
         self.queue.add(handle)
         return handle
 
@@ -40,7 +40,7 @@ class _Queued:
 
     def close(self) -> None:
         self.queue.close()
-        self._loop.close()
+        self.loop.close()
 
 
 @pytest.fixture
@@ -178,3 +178,14 @@ async def test_the_running_loop_says_how_long_its_callbacks_took() -> None:
     _work(0.005)
     await anyio.sleep(0.001)
     assert aio.time_taken_by_tasks().thread >= before.thread + 0.005
+
+
+def test_no_callback_for_later_runs_before_its_time(queued: _Queued, qtbot: QtBot) -> None:
+    early: list[float] = []
+    delays = [number * 0.0013 for number in range(1, 60)]
+    for delay in delays:
+        due = time.monotonic() + delay
+        note = lambda due=due: early.append(due - time.monotonic())  # noqa: E731
+        queued.queue.add_later(asyncio.Handle(note, (), queued.loop), delay)
+    qtbot.waitUntil(lambda: len(early) == len(delays))
+    assert max(early) <= 0

@@ -157,7 +157,7 @@ async def test_a_server_that_cannot_be_started_leaves_the_job_as_it_was(
         await engine.servers.disconnect("demo")
         with monkeypatch.context() as gone:
             gone.setattr(
-                "mcp_progress_monitor.sessions.transport.stdio.ServerProcess.start", refuse
+                "mcp_progress_monitor.sessions.transport.server_process.ServerProcess.start", refuse
             )
             with pytest.raises(UserError):
                 await engine.resumer.resume(1)

@@ -470,7 +470,7 @@ def test_a_start_without_files_left_says_so_and_leaves_none_open() -> None:
 import os, resource, sys, anyio
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-from mcp_progress_monitor.sessions.transport.stdio import ServerProcess
+from mcp_progress_monitor.sessions.transport.server_process import ServerProcess
 
 async def main():
     definition = StdioDefinition(name="s", command=sys.executable, args=("-c", ""))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor import bundle, paths
-from mcp_progress_monitor.sessions.transport.stdio import environment_of
+from mcp_progress_monitor.sessions.transport.server_process import environment_of
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
 
 if TYPE_CHECKING:

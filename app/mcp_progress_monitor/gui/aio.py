@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import collections
 import logging
+import math
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVarTuple
 
 import anyio
 from anyio.lowlevel import checkpoint
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from qasync import QEventLoop
 
 from mcp_progress_monitor.errors import UserError
@@ -61,6 +62,7 @@ class ReadyQueue(QObject):
     def __init__(self) -> None:
         super().__init__()
         self._handles: collections.deque[asyncio.Handle] = collections.deque()
+        self._later: dict[int, asyncio.Handle] = {}  # by timer
         self._timer = 0
         self._is_closed = False
         self.taken = TimeTaken(0.0, 0.0)
@@ -73,13 +75,25 @@ class ReadyQueue(QObject):
             if not self._timer:
                 self._timer = self.startTimer(0)
 
+    def add_later(self, handle: asyncio.Handle, delay_s: float) -> None:
+        """Add `handle` once `delay_s` have passed, never before: who waits would wait again."""
+        # Whole milliseconds; Qt's coarse timers may fire 5 % early.
+        milliseconds, precise = math.ceil(delay_s * 1000), Qt.TimerType.PreciseTimer
+        self._later[self.startTimer(milliseconds, precise)] = handle
+
     def close(self) -> None:
         self._is_closed = True
         self._handles.clear()
+        for timer in self._later:
+            self.killTimer(timer)
+        self._later.clear()
         self._stop_timer()
 
     def timerEvent(self, event: QTimerEvent) -> None:
         if event.timerId() != self._timer:
+            if (handle := self._later.pop(event.timerId(), None)) is not None:
+                self.killTimer(event.timerId())
+                self.add(handle)
             return
         # A timer does not fire within its own event. A callback may run a nested Qt loop (a drag
         # does): a new timer serves the rest there.
@@ -146,9 +160,11 @@ class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
         *args: object,
         context: Context | None = None,
     ) -> asyncio.Handle:
-        """As in qasync, but without `asyncio.iscoroutinefunction`, which Python 3.16 removes."""
         handle = asyncio.Handle(callback, args, self, context)
-        self._add_callback(handle, delay)
+        if delay > 0:
+            self._ready_queue.add_later(handle, delay)
+        else:
+            self._ready_queue.add(handle)
         return handle
 
     @property

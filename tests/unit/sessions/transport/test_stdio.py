@@ -10,7 +10,8 @@ import pytest
 
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.sessions.transport.stdio import ServerProcess, StdioTransport
+from mcp_progress_monitor.sessions.transport.server_process import ServerProcess
+from mcp_progress_monitor.sessions.transport.stdio import StdioTransport
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.sessions.transport.stdio import folder_error, start_error
+from mcp_progress_monitor.sessions.transport.start_errors import folder_error, start_error
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 if TYPE_CHECKING:

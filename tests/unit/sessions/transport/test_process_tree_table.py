@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_progress_monitor.sessions.transport import stdio, watchdog
+from mcp_progress_monitor.sessions.transport import process_tree, watchdog
 
 pytestmark = [
     pytest.mark.anyio,
@@ -19,19 +19,19 @@ pytestmark = [
 
 
 async def test_this_very_process_is_found_with_its_parent_and_group() -> None:
-    found = await stdio.running()
-    assert found[os.getpid()] == stdio.entry_of(os.getpid())
+    found = await process_tree.running()
+    assert found[os.getpid()] == process_tree.entry_of(os.getpid())
     assert found[os.getpid()].parent == os.getppid()
     assert found[os.getpid()].group == os.getpgrp()
 
 
 async def test_psutil_knows_the_same_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = await stdio.running()
+    own = await process_tree.running()
     monkeypatch.setattr(watchdog, "_HAS_PROC", False)
-    found = await stdio.running()
+    found = await process_tree.running()
     pid = os.getpid()
     assert found[pid]._replace(started=0) == own[pid]._replace(started=0)
-    assert found[pid] == stdio.entry_of(pid)
+    assert found[pid] == process_tree.entry_of(pid)
     assert watchdog.mark_of(pid) == ""
 
 
@@ -57,7 +57,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> _Readings:
 
 
 async def _ask(told: list[list[int]]) -> None:
-    told.append(list(await stdio.running()))
+    told.append(list(await process_tree.running()))
 
 
 async def _until_reading(readings: _Readings, count: int) -> None:

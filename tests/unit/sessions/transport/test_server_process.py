@@ -11,8 +11,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_progress_monitor.sessions.transport import process_guard, stdio
-from mcp_progress_monitor.sessions.transport.stdio import ProcessTree, ServerProcess
+from mcp_progress_monitor.sessions.transport import process_guard, process_tree, server_process
+from mcp_progress_monitor.sessions.transport.process_tree import ProcessTree
+from mcp_progress_monitor.sessions.transport.server_process import ServerProcess
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.patience import PATIENCE_S
 
@@ -94,14 +95,14 @@ async def test_children_that_left_the_group_of_a_server_that_crashes_are_ended(
         await real(family)
         looks += 1
 
-    monkeypatch.setattr(stdio, "_POLL_S", 0.02)
+    monkeypatch.setattr(server_process, "_POLL_S", 0.02)
     monkeypatch.setattr(ProcessTree, "look_up", counted)
     definition = StdioDefinition(name="s", command=sys.executable, args=("-c", _WITH_STRAY))
     server = await ServerProcess.start(definition)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.watch)
         stray = int(await server.read_stdout())
-        entry, known = stdio.entry_of(stray), looks + 2  # of which the second began after it
+        entry, known = process_tree.entry_of(stray), looks + 2  # of which the second began after it
         assert entry is not None
         with anyio.fail_after(PATIENCE_S):
             while looks < known:  # noqa: ASYNC110  # nobody tells of it
@@ -109,7 +110,7 @@ async def test_children_that_left_the_group_of_a_server_that_crashes_are_ended(
         os.kill(server.pid, signal.SIGKILL)
     await server.release()
     with anyio.fail_after(PATIENCE_S):
-        while stdio.entry_of(stray) == entry:  # noqa: ASYNC110  # nobody tells of its end
+        while process_tree.entry_of(stray) == entry:  # noqa: ASYNC110  # nobody tells of its end
             await anyio.sleep(0.01)
 
 

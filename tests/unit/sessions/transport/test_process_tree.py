@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.sessions.transport import stdio, watchdog
-from mcp_progress_monitor.sessions.transport.stdio import ProcessTree
+from mcp_progress_monitor.sessions.transport import process_tree, watchdog
+from mcp_progress_monitor.sessions.transport.process_tree import ProcessTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,14 +65,14 @@ async def test_another_process_with_a_known_number_is_not_touched(
 ) -> None:
     of = ProcessTree(parent.pid)
     await of.look_up()
-    real = stdio.entry_of  # the account of the system is what is falsified
+    real = process_tree.entry_of  # the account of the system is what is falsified
 
     def restarted(pid: int) -> watchdog.ProcessEntry | None:
         entry = real(pid)
         return None if entry is None else entry._replace(started=entry.started + 1)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stdio, "entry_of", restarted)
+        patch.setattr(process_tree, "entry_of", restarted)
         assert not of.has_strays()
         of.kill()
     assert of.has_strays()
