@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _OF_SEVERAL_MODULES = {
     "unit/cli/test_main.py": "the command line as a whole: `main` is in the package itself",
-    "unit/servers/http/test_http_tasks.py": "tasks of the test server, over HTTP",
     "unit/tracker/test_invariants.py": "what holds for the tracker, whatever it is told",
     "gui/test_clocks.py": "deadlines from the session to the row",
     "gui/test_every_window.py": "what holds for every window",
