@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from mcp_progress_monitor import private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import program_command, resource
 from mcp_progress_monitor.recording.format import SUFFIX
@@ -70,7 +71,7 @@ class LinuxAssociation:
         content = resource(source).read_text(encoding="utf-8")
         content = content.replace(_COMMAND, exec_line([*self._command, "open"]))
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            private_file.make_folder(target.parent)
             target.write_text(content, encoding="utf-8")
         except OSError as error:
             raise _linux_refused(target, error) from error

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from mcp_progress_monitor import bundle
+from mcp_progress_monitor import bundle, private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import absolute, home, is_closed
 
@@ -43,7 +43,7 @@ def data_dir(chosen: Path | None = None) -> Path:
     """
     folder = chosen_data_dir(chosen)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_file.make_folder(folder)
     except FileExistsError as error:
         raise _no_data_dir("The data folder is a file", folder) from error
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Files that only their owner can read, written atomically."""
+"""Files and folders that only their owner can read; files are written atomically."""
 
 from __future__ import annotations
 
@@ -18,6 +18,21 @@ _NEW: Final = (
 )
 _LONGEST_NAME: Final = 100
 """Longest prefix of a file's name in that of its temporary file: file systems limit both."""
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its missing parents, each for its owner only, whatever the umask.
+
+    Existing ones keep their permissions. `OSError` if one cannot be created.
+    """
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        if path.parent == path:
+            raise
+        # Not `parents=True`: that creates parents with the umask's mode.
+        make_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def begin_beside(path: Path) -> tuple[BinaryIO, Path]:

@@ -69,3 +69,27 @@ def test_the_longest_name_that_a_file_can_have_will_do(tmp_path: Path) -> None:
 def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         private_file.put(tmp_path / "none" / "f", b"new")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no umask")
+@pytest.mark.parametrize("umask", [0, 0o077])
+def test_all_folders_that_are_created_are_their_owners_alone(tmp_path: Path, umask: int) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    there.chmod(0o755)
+    before = os.umask(umask)
+    try:
+        private_file.make_folder(there / ".local" / "share" / "data")
+        private_file.make_folder(there / ".local" / "share" / "data")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert modes == {"there": 0o755, ".local": 0o700, "share": 0o700, "data": 0o700}
+
+
+def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        private_file.make_folder(tmp_path / "file")
+    with pytest.raises(NotADirectoryError):
+        private_file.make_folder(tmp_path / "file" / "folder")

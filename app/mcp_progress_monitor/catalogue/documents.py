@@ -40,7 +40,7 @@ def exclusive_lock(path: Path, what: str) -> Iterator[None]:
 
     lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600, timeout=_PATIENCE_S)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_file.make_folder(path.parent)
         lock.acquire()
     except Timeout as error:
         hint = "Try again in a moment."
@@ -131,7 +131,7 @@ def write_private(path: Path, content: bytes) -> None:
     """
     with _writing("Cannot write the file", path, "Choose another folder, or free some disk space."):
         place = path.resolve()
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_file.make_folder(place.parent)
         private_file.put(place, content)
 
 

@@ -122,7 +122,7 @@ class _Tour(EngineCommand):
     def notes(self) -> Iterator[str]:
         """Notes on tools that were not listed or whose calls all failed: few rules were tested."""
         if self._unlisted:
-            yield one_line(self._unlisted, 400)
+            yield one_line(". ".join(self._unlisted.splitlines()), 400)
         for tool, failed in self._outcomes.items():
             if failed and all(failed):
                 calls = "The only call" if len(failed) == 1 else f"All {len(failed)} calls"

@@ -14,7 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QLabel, QStatusBar, QWidget
 
-from mcp_progress_monitor import formatting, paths
+from mcp_progress_monitor import formatting, paths, private_file
 from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks, run_on_qt
@@ -366,7 +366,7 @@ def _name(recording: Path, data_dir: Path, *, is_new: bool = False) -> str:
         return ""
     if is_new:
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)
+            private_file.make_folder(folder)
         except OSError:
             return ""
     return path

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mcp_progress_monitor import private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import is_there
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
@@ -91,7 +92,7 @@ class RecordingsFolder:
         Raises:
             OSError: the folder cannot be created, or another program writes that run.
         """
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_file.make_folder(self.path)
         self._own = _run_path(path)
         lock = _lock(_lock_path(self._own))
         with contextlib.suppress(NotImplementedError):  # the file system has no locks

@@ -86,7 +86,7 @@ def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
     folder = data_dir / FOLDER
     content = json.dumps(dataclasses.asdict(settings), indent=2).encode() + b"\n"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_file.make_folder(folder)
         private_file.put(folder / _FILE, content)
     except OSError as error:
         raise UserError(

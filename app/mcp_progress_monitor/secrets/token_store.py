@@ -75,7 +75,7 @@ def _alone(path: Path) -> Iterator[None]:
         fallback_to_soft=False,
     )
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_file.make_folder(path.parent)
         lock.acquire()
     except Timeout as error:
         hint = "Close the other program, or wait until it has finished, and try again."

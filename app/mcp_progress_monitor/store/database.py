@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 import anyio
 import anyio.to_thread
 
+from mcp_progress_monitor import private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, path_kind
 
@@ -229,7 +230,7 @@ class DatabaseOpener:
         `damage` is what was found while the file in place was used: it is set aside unchecked.
         """
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_file.make_folder(self._path.parent)
             self._clear_away()
             # One program at a time: making, migrating and setting aside bear no company.
             with self._alone():
@@ -485,7 +486,7 @@ class Owners:
         if self.has_moved_in:
             return
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_file.make_folder(self._folder)
             lock = self._lock_of(self.me)
             lock.acquire(blocking=False)
         except OSError as error:  # a Timeout is one

@@ -198,13 +198,10 @@ class RunFile:
     def _folder(self) -> str:
         data = self._about.rest.data_dir()
         self.path = data
-        os.makedirs(data, 0o700, exist_ok=True)  # noqa: PTH103  # pathlib takes long to import
+        _make_folder(data)
         for name in _PART_FOLDERS:
             data = self.path = os.path.join(data, name)  # noqa: PTH118
-            try:
-                os.mkdir(data, 0o700)  # noqa: PTH102
-            except FileExistsError:
-                continue
+            _make_folder(data)
         return data
 
     def _claim(self) -> bool:
@@ -267,6 +264,18 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield piece
     if small:
         yield b"".join(small)
+
+
+def _make_folder(path: str) -> None:
+    """Create a folder and its missing parents, each for its owner only, whatever the umask."""
+    parent = os.path.dirname(path)  # noqa: PTH120  # pathlib takes long to import
+    if parent not in (path, "") and not os.path.exists(parent):  # noqa: PTH110
+        _make_folder(parent)
+    try:
+        os.mkdir(path, 0o700)  # noqa: PTH102
+    except FileExistsError:
+        if not os.path.isdir(path):  # noqa: PTH112
+            raise
 
 
 def file_name(name: str) -> str:

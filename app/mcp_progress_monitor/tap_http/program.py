@@ -226,9 +226,6 @@ class HttpJournal:
         """Create the folder and claim a name; process ids in two containers may be equal."""
         from filelock import Timeout  # late, to start faster
 
-        recordings = self._folder.path.parent
-        for folder in (recordings.parent, recordings):  # private, each of them
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         wanted = self.path
         for number in range(2, _TRIES):
             try:

@@ -121,7 +121,7 @@ class EraMemory:
             for key, kept in self._held.items()
         }
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_file.make_folder(self._path.parent)
             content = json.dumps({"eras": entries}, indent=1).encode()
             private_file.put(self._path, content, waits_for_disk=False)
         except OSError as error:

@@ -1,0 +1,38 @@
+"""Folders that commands create in a new home are their owner's alone, whatever the umask."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.commands import linux_only, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_COMMANDS = (
+    ("tools", "--demo"),
+    ("call", "--demo", "burst"),
+    ("servers", "add", "demo", "--", "true"),
+    ("check", "--demo"),
+)
+
+
+def _drop_umask() -> None:
+    os.umask(0)
+
+
+@linux_only
+@pytest.mark.parametrize("words", _COMMANDS, ids=" ".join)
+def test_all_that_a_command_creates_is_its_owners_alone(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    data = tmp_path / ".local" / "share"
+    ran = run(*words, before=_drop_umask, HOME=str(tmp_path), XDG_DATA_HOME=str(data))
+    assert "Traceback" not in ran.err
+    made = list(tmp_path.rglob("*"))
+    assert data in made, ran.err
+    assert not [path for path in made if stat.S_IMODE(path.lstat().st_mode) & 0o077]
