@@ -202,8 +202,8 @@ class TestFailures:
             (("burst", "--arg", "count=0"), 2, "count"),
             (("burst", "--arg", "size=3"), 2, "size"),
             (("burst", "--args", "[1]"), 2, "JSON object"),
-            (("worker", "--args", '{"name": "\\ud800"}'), 2, r"an unpaired surrogate, '\ud800'"),
-            (("burst", "--token", "\udcff"), 2, "UTF-8"),
+            (("burst", "--token", "\udcff"), 2, r"'\udcff' is not valid UTF-8"),
+            (("burst", "--arg", "a=\udcff"), 2, r"'\udcff' is not valid UTF-8"),
             (("error_result", *QUICK), 1, "The disk was full at step 5."),
             (("rpc_error", *QUICK, "--arg", "message=gone"), 1, "gone"),
             (

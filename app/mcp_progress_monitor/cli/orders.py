@@ -14,6 +14,7 @@ import click
 from mcp_progress_monitor.cli.options import DELAY_ALONE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from mcp_progress_monitor.cli.options import SavedId
@@ -67,6 +68,7 @@ class RequestOrder(WaitOrder):
         chosen = [self.token is not None, self.int_token is not None, self.no_token]
         if sum(chosen) > 1:
             raise click.UsageError("Use only one of --token, --int-token and --no-token.")
+        _check_texts(vars(self).values())
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -172,6 +174,18 @@ class OpenOrder:
     @property
     def is_stdin(self) -> bool:
         return str(self.file) == "-"
+
+
+def _check_texts(values: Iterable[object]) -> None:
+    """Refuse bytes that are not UTF-8, which Python reads as halves of surrogate pairs."""
+    for value in values:
+        if isinstance(value, tuple):
+            _check_texts(value)
+        elif isinstance(value, str) and not value.startswith("@"):  # the name of a file
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise click.UsageError(f"{value!a} is not valid UTF-8.") from error
 
 
 def _check_pairs(pairs: tuple[tuple[str, str], ...], advice: str) -> None:

@@ -244,8 +244,7 @@ class Framer:
         What HTTP did around the messages: `http_request`, `http_response`, `http_events` (see
         `protocol.http_events`), `http_body`, `http_ended`, each with its `exchange`.
         """
-        # What others wrote may hold half a surrogate pair.
-        raw = encode({"event": name, **fields}, errors="backslashreplace")
+        raw = encode({"event": name, **fields})
         return self._frame(Channel.EVENT, raw, when, at)
 
     def _frame(self, channel: Channel, raw: bytes, when: float, at: float) -> Frame:

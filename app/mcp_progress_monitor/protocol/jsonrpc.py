@@ -199,20 +199,19 @@ def _reply(members: dict[str, Any], findings: list[Finding]) -> Envelope:
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def encode(message: Mapping[str, Any], *, errors: str = "strict") -> bytes:
+def encode(message: Mapping[str, Any]) -> bytes:
     """Encode one message: UTF-8 on one line, without the line end, members in their order.
 
-    With `errors="backslashreplace"`, half of a surrogate pair is written as its JSON escape.
+    Half of a surrogate pair is written as its JSON escape, as it came or was typed.
 
     Raises:
-        ValueError: `message` holds NaN, an infinity, half of a surrogate pair or something
-            that JSON has no form for.
+        ValueError: `message` holds NaN, an infinity or something that JSON has no form for.
     """
     try:
         text = _to_json(message)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not representable as JSON: {error}") from error
-    return text.encode(errors=errors)
+    return text.encode(errors="backslashreplace")
 
 
 def canonical(value: Any) -> bytes:

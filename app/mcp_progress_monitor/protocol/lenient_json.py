@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, Rule, texts
+from mcp_progress_monitor.protocol.messages import ECHOED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,12 +23,8 @@ BOM = b"\xef\xbb\xbf"
 
 _MOST_FINDINGS = 8
 _SHALLOW_BYTES = 2 * DEEPEST  # a shorter text cannot be nested too deep
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_ESCAPE = re.compile(
-    r"(?P<sound>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    r"|\\(?!u[dD][89a-fA-F]).)"
-    r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of one, paired or not
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Elided(NamedTuple):
@@ -56,11 +53,13 @@ class TooDeepError(ValueError):
     """The value is nested deeper than `DEEPEST`: walking it by recursion would fail."""
 
 
-def read_value(raw: bytes) -> LenientJson:
+def read_value(raw: bytes, key: str = "") -> LenientJson:
     """Decode one JSON value.
 
     A byte order mark, invalid UTF-8, lone surrogates, NaN, control characters in strings and
-    repeated keys are decoded and reported. Strings of the value can always be written as UTF-8.
+    repeated keys are decoded and reported. Strings of the value can be written as UTF-8, except for
+    ids and tokens (`ECHOED`), which are kept as they came, to be sent back so. `key` is the name of
+    a value that is a member of something.
 
     Raises:
         NotJsonError: no reading makes sense of the bytes.
@@ -71,7 +70,7 @@ def read_value(raw: bytes) -> LenientJson:
     except ValueError as error:
         if "recursion limit" in str(error):
             raise TooDeepError(str(error)) from None
-        return _read_leniently(raw)
+        return _read_leniently(raw, key)
     return LenientJson(value, repeated_keys(raw, value))
 
 
@@ -262,18 +261,20 @@ class _Notes:
             return Elided(len(digits))
 
 
-def _read_leniently(raw: bytes) -> LenientJson:
+def _read_leniently(raw: bytes, key: str) -> LenientJson:
     notes = _Notes()
     if raw.startswith(BOM):
         notes.add(rules.BYTE_ORDER_MARK)
         raw = raw[len(BOM) :]
-    text = _without_lone_surrogates(_as_text(raw, notes), notes)
+    text = _as_text(raw, notes)
     try:
         value = _decode(text, notes)
     except RecursionError:
         raise TooDeepError("nested too deeply") from None
     if _is_too_deep(value):
         raise TooDeepError("nested too deeply")
+    if _SURROGATE.search(text):
+        value = _without_halves(value, key, notes)
     return LenientJson(value, notes.as_tuple())
 
 
@@ -285,14 +286,19 @@ def _as_text(raw: bytes, notes: _Notes) -> str:
         return raw.decode(errors="replace")
 
 
-def _without_lone_surrogates(text: str, notes: _Notes) -> str:
-    """Replace escapes of half a surrogate pair, which cannot be written to files or terminals."""
-    if not _SURROGATE.search(text):
-        return text
-    sound = _ESCAPE.sub(lambda escape: escape["sound"] or r"\ufffd", text)
-    if sound != text:
+def _without_halves(value: Any, key: str, notes: _Notes) -> Any:
+    """Replace halves of surrogate pairs, which cannot be written to files or terminals."""
+    if isinstance(value, str) and _HALF.search(value):
         notes.add(rules.HALF_SURROGATE)
-    return sound
+        return value if key in ECHOED else _HALF.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {
+            _without_halves(name, "", notes): _without_halves(item, name, notes)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_without_halves(item, "", notes) for item in value]
+    return value
 
 
 def _decode(text: str, notes: _Notes) -> Any:

@@ -93,6 +93,20 @@ NEXT_RESUME_TOKEN: Final = "nextResumeToken"  # noqa: S105 - idem
 PARTIAL_TOKEN: Final = "partialResultToken"  # noqa: S105 - idem
 TASK_ID: Final = "taskId"
 TASK_IDS: Final = "taskIds"
+NEXT_CURSOR: Final = "nextCursor"
+ECHOED: Final = frozenset(
+    {
+        "id",
+        "requestId",
+        NEXT_CURSOR,
+        PROGRESS_TOKEN,
+        RESUME_TOKEN,
+        NEXT_RESUME_TOKEN,
+        PARTIAL_TOKEN,
+        TASK_ID,
+    }
+)
+"""Members whose values are sent back exactly as they came."""
 
 # Keys of `_meta`, and the name of an extension
 RESERVED: Final = "io.modelcontextprotocol/"  # the prefix of the keys that MCP reserves

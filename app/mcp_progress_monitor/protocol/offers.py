@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.lenient_json import Elided, TooDeepError, read_value, shown
-from mcp_progress_monitor.protocol.messages import RESERVED
+from mcp_progress_monitor.protocol.messages import NEXT_CURSOR, RESERVED
 from mcp_progress_monitor.protocol.outline import Slices, array_elements, finish, object_members
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _instead_of_list(result: JsonObject, key: str) -> str:
 
 
 def _next_cursor(result: JsonObject, errors: list[str]) -> str | None:
-    cursor = result.get("nextCursor")
+    cursor = result.get(NEXT_CURSOR)
     if cursor is None or isinstance(cursor, str):
         return cursor
     errors.append(f'"nextCursor" is {shown(cursor)}, not a string')

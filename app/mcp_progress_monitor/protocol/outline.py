@@ -224,7 +224,7 @@ def _is_token(raw: bytes, span: ByteSpan) -> bool:
 def _small_member(raw: bytes, span: ByteSpan) -> LenientJson | None:
     """Decode a member of ordinary size; None when it is nested too deep."""
     try:
-        return read_value(raw[span.start : span.end])
+        return read_value(raw[span.start : span.end], span.key)
     except TooDeepError:
         return None
     except NotJsonError:

@@ -251,14 +251,6 @@ def _with_members(raw: bytes, verbatim: Mapping[str, bytes], *, is_first: bool) 
 def _written(message: JsonObject, what: str) -> bytes:
     try:
         return encode(message)
-    except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start])
-        raise UserError(
-            ErrorDetails(
-                f"Text in {what} cannot be sent: it contains an unpaired surrogate, {half}.",
-                hint="Text must be valid UTF-8, and surrogates must come in pairs.",
-            )
-        ) from error
     except ValueError as error:
         raise UserError(
             ErrorDetails(

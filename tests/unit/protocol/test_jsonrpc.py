@@ -55,9 +55,9 @@ def test_members_are_written_in_their_order_and_text_as_it_is() -> None:
     assert raw == '{"z":1,"a":"\N{SNOWMAN}"}'.encode()
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, object(), {1, 2}, b"x", "\ud800"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, object(), {1, 2}, b"x"])
 def test_what_json_has_no_form_for_is_not_written(value: object) -> None:
-    with pytest.raises(ValueError, match=r"JSON|surrogates"):
+    with pytest.raises(ValueError, match="JSON"):
         encode({"a": [value]})
 
 

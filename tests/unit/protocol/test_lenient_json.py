@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.lenient_json import (
     DEEPEST,
     Elided,
@@ -21,6 +22,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
     shown,
     span_of,
 )
+from mcp_progress_monitor.protocol.messages import ECHOED
 from tests.unit.protocol.wire import JSON
 
 
@@ -160,3 +162,12 @@ def test_the_bytes_of_a_value_are_found(
 )
 def test_bytes_that_are_not_there_are_not_found(raw: bytes, keys: tuple[str | int, ...]) -> None:
     assert span_of(raw, keys) is None
+
+
+@pytest.mark.parametrize("key", sorted(ECHOED))
+def test_ids_and_tokens_keep_half_a_surrogate_pair_to_be_sent_back(key: str) -> None:
+    raw = b'{"a":{"%b":"\\ud83d"},"text":"\\ud83d","\\ud83d":["\\ud83d\\ude00"]}' % key.encode()
+    value, findings = read_value(raw)
+    assert value == {"a": {key: "\ud83d"}, "text": "\ufffd", "\ufffd": ["\U0001f600"]}
+    assert [finding.rule for finding in findings] == [rules.HALF_SURROGATE]
+    assert read_value(b'"\\ud83d"', key).value == "\ud83d"

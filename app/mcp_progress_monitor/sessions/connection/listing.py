@@ -12,6 +12,7 @@ from mcp_progress_monitor.formatting import count
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError, shown
+from mcp_progress_monitor.protocol.messages import NEXT_CURSOR
 from mcp_progress_monitor.protocol.offers import read_list_result
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.snapshots.limits import Limits
@@ -64,7 +65,7 @@ async def read_pages(
         if result is None:
             break
         results.append(result)
-        found, cursor = result.get(member), result.get("nextCursor")
+        found, cursor = result.get(member), result.get(NEXT_CURSOR)
         items += len(found) if isinstance(found, list) else 0
         if not isinstance(cursor, str):
             return Pages(tuple(results))
