@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -21,13 +22,14 @@ from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.formatting import size
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.protocol.peer import AUTO
 from mcp_progress_monitor.recording.recorder import Recorder, check_new
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,13 +39,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.call import Outcome
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.protocol.peer import TokenChoice
-    from mcp_progress_monitor.tracker.snapshot import Failure
 
 LevelName = Literal["error", "warning", "note"]
 
 _CALL_S: Final = 60.0
 _CONNECT_S: Final = 15.0
 _CANCEL_GRACE_S: Final = 1.0
+_CHECK_S: Final = 60.0  # how long checking a recording may take
+_MOST_BYTES: Final = 1_000_000_000
 _CANCEL_WHY: Final = "The test cancels this call"
 
 
@@ -88,10 +91,15 @@ class CheckedRecording:
             raise AssertionError(f"The session breaks rules of MCP\n\n{as_text(report)}")
 
     def _file(self) -> CheckedFile:
-        """All that is found in the recording, as far as it was written."""
+        """All that is found in the recording, as far as it was written.
+
+        Warns if that takes too long: then the rest is not checked.
+        """
         playback = Playback(self.path)
         check = RecordingCheck(playback, Baseline())
-        check.run()
+        unread = check.run(_CHECK_S)
+        if unread:
+            warnings.warn(f"{self.path.name}: {unread}", stacklevel=3)
         return check.file(self.path.name, check.judge.results)
 
 
@@ -101,13 +109,20 @@ class CheckedSession(CheckedRecording):
     Every method waits for its end. Questions of the server are not answered.
     """
 
-    def __init__(self, path: Path, portal: BlockingPortal, engine: Engine, server: str) -> None:
-        """`server` is connected in `engine`, which runs in the loop of `portal`."""
+    def __init__(
+        self, path: Path, portal: BlockingPortal, engine: Engine, server: str, most_bytes: int
+    ) -> None:
+        """`server` is connected in `engine`, which runs in the loop of `portal`.
+
+        It is disconnected when more than `most_bytes` were recorded.
+        """
         super().__init__(path)
         self._portal = portal
         self._engine = engine
         self._server = server
         self._is_open = True
+        self._most_bytes = most_bytes
+        self._is_full = False
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -138,10 +153,13 @@ class CheckedSession(CheckedRecording):
         timeout_s: float = _CALL_S,
     ) -> dict[str, Any]:
         """Send any request; returns its result. `CallFailed` without one."""
+        if failure := self._overflow():
+            raise CallFailed(method, failure, JobState.FAILED.value)
         call = self._call(method, params, token, timeout_s)
         outcome = self._portal.call(self._engine.calls.make, call)
         if outcome.result is None:
-            raise CallFailed(method, outcome.failure, outcome.state.value)
+            failure = self._overflow() or outcome.failure
+            raise CallFailed(method, failure, outcome.state.value)
         return dict(outcome.result)
 
     def cancel(
@@ -162,6 +180,29 @@ class CheckedSession(CheckedRecording):
         if self._is_open:
             self._is_open = False
             self._portal.call(self._engine.servers.disconnect, self._server)
+
+    async def end_flood(self) -> None:
+        """Disconnect the server once too much was recorded."""
+        overflown = anyio.Event()
+
+        def note(_update: Update) -> None:
+            if self._engine.recording.size > self._most_bytes:
+                overflown.set()
+
+        unsubscribe = self._engine.subscribe(note)
+        try:
+            await overflown.wait()
+            self._is_full = True
+            await self._engine.servers.disconnect(self._server)
+        finally:
+            unsubscribe()
+
+    def _overflow(self) -> Failure | None:
+        """Why no call can succeed any more; None if it can."""
+        if not self._is_full:
+            return None
+        what = f"More than {size(self._most_bytes)} were recorded, and the server was disconnected"
+        return Failure("local", what)
 
     def _call(
         self, method: str, params: Mapping[str, Any] | None, token: TokenChoice, timeout_s: float
@@ -200,9 +241,12 @@ class CheckedSession(CheckedRecording):
         return outcome
 
     def _file(self) -> CheckedFile:
-        if self._is_open:  # what was said so far is judged
-            self._portal.call(self._engine.recording.flush)
-        return super()._file()
+        if not self._is_open:
+            return super()._file()
+        # What was said so far is judged, in the engine's own thread: meanwhile nothing is read, and
+        # a server that floods us has to wait.
+        self._portal.call(self._engine.recording.flush)
+        return self._portal.call(super()._file)
 
 
 class SessionCheck:
@@ -222,11 +266,13 @@ class SessionCheck:
         era: Literal["auto", "handshake", "per-request"] = "auto",
         connect_timeout_s: float = _CONNECT_S,
         record: str | os.PathLike[str] | None = None,
+        most_bytes: int = _MOST_BYTES,
     ) -> Iterator[CheckedSession]:
         """Run a server over stdio within a `with` block; it is ended behind it.
 
         `env` is added to the environment. `record` is a new file to record to instead of one in
-        pytest's folder. `UserError` if the server cannot be started or connected.
+        pytest's folder. A server is disconnected when more than `most_bytes` were recorded.
+        `UserError` if the server cannot be started or connected.
         """
         first, *args = [os.fspath(word) for word in command]
         definition = StdioDefinition(
@@ -251,11 +297,13 @@ class SessionCheck:
         with start_blocking_portal() as portal, portal.wrap_async_context_manager(engine):
             server = portal.call(engine.servers.add, definition)
             portal.call(engine.servers.connect, server)
-            session = CheckedSession(path, portal, engine, server)
+            session = CheckedSession(path, portal, engine, server, most_bytes)
+            watch = portal.start_task_soon(session.end_flood)
             try:
                 yield session
             finally:
                 session.close()
+                watch.cancel()
 
     def recording(self, path: str | os.PathLike[str]) -> CheckedRecording:
         """A recording that exists, of this program or of a tap. `UserError` when asked, if not."""

@@ -7,12 +7,16 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 import tomllib
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor import session_check
+from mcp_progress_monitor.cli import check as cli_check
+from mcp_progress_monitor.cli.check import RecordingCheck
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
@@ -155,6 +159,74 @@ def test_a_failure_within_the_block_is_passed_on_and_the_server_ended(check: Ses
         raise ZeroDivisionError
     frames = frames_of(RecordingReader(session.path))
     assert b'"closed"' in frames[-1].raw
+
+
+_FLOODING = """
+import json, sys, threading
+
+def flood(token):
+    tick = {"progressToken": token, "progress": 1, "message": "x" * 100}
+    line = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": tick})
+    while True:
+        print("\\n".join([line] * 1000), flush=True)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "tools/call":
+        token = message["params"]["_meta"]["progressToken"]
+        threading.Thread(target=flood, args=(token,), daemon=True).start()
+    elif "id" in message:
+        result = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "flooding", "version": "1"},
+            "tools": [{"name": "flood", "inputSchema": {"type": "object"}}],
+        }
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+def test_a_server_that_floods_is_not_read_while_it_is_checked(
+    check: SessionCheck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown: list[int] = []
+    with check([sys.executable, "-c", _FLOODING], era="handshake") as session:
+        with pytest.raises(CallFailed, match="Timed out"):
+            session.call("flood", timeout_s=0.3)
+
+        def run(_check: RecordingCheck, _limit_s: float = 0) -> str:
+            time.sleep(0.3)  # what was read before is written
+            before = session.path.stat().st_size
+            time.sleep(0.5)
+            grown.append(session.path.stat().st_size - before)
+            return ""
+
+        with monkeypatch.context() as patch:
+            patch.setattr(RecordingCheck, "run", run)
+            session.findings()
+        assert {"PROG-3", "PROG-9"} <= {each.rule for each in session.findings()}
+    assert grown == [0]
+
+
+def test_a_session_ends_when_its_recording_becomes_too_large(check: SessionCheck) -> None:
+    command = [sys.executable, "-c", _FLOODING]
+    with check(command, era="handshake", most_bytes=5_000_000) as session:
+        for _ in range(2):
+            with pytest.raises(CallFailed, match=r"More than 5\.0 MB were recorded"):
+                session.call("flood")
+        assert session.findings()
+    assert session.path.stat().st_size < 50_000_000
+
+
+def test_a_check_that_takes_too_long_says_what_it_left_out(
+    check: SessionCheck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with check(DEMO) as session:
+        session.call("burst", {"count": 20_000})
+    monkeypatch.setattr(session_check, "_CHECK_S", 0.0)
+    monkeypatch.setattr(cli_check, "_SLICE_S", 0.001)
+    with pytest.warns(UserWarning, match=r"Only the first \d+% could be checked within 0 s"):
+        session.findings()
 
 
 def test_servers_and_recordings_that_cannot_be_used(check: SessionCheck, tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import itertools
+import math
 import os
+import time
 from array import array
 from typing import TYPE_CHECKING, Final
 
@@ -123,10 +125,18 @@ class RecordingCheck:
         self.schemas: Final = self._check.schemas
         playback.subscribe(self._take)
 
-    def run(self) -> None:
+    def run(self, limit_s: float = math.inf) -> str:
+        """Check it to its end, or for about `limit_s`; returns what was left out, if anything.
+
+        Then no rule about the end is tested.
+        """
+        until = time.monotonic() + limit_s
         while self._playback.advance(_SLICE_S):
-            pass
+            if time.monotonic() > until:
+                share = int(self._playback.progress * 100)
+                return f"Only the first {share}% could be checked within {limit_s:g} s."
         self._check.judge.finish()
+        return ""
 
     def _take(self, update: Update) -> None:
         self._check.take(update.frames, update.facts, update.changes.marked)
