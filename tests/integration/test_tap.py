@@ -247,9 +247,9 @@ def test_the_server_finds_what_it_finds_without_a_tap(tmp_path: Path) -> None:
 def test_a_session_goes_on_when_the_program_is_removed(tmp_path: Path) -> None:
     package, data_dir = tmp_path / "copy" / "mcp_progress_monitor", tmp_path / "data"
     source = paths.import_root() / "mcp_progress_monitor"
-    for part in ("__init__.py", "__main__.py", "errors.py", "bundle.py", "path_checks.py"):
+    for part in ("__init__", "__main__", "errors", "bundle", "path_checks", "private_file"):
         package.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source / part, package / part)
+        shutil.copy(source / f"{part}.py", package / f"{part}.py")
     shutil.copy(source / "paths.py", package / "paths.py")
     for part in ("tap", "protocol"):
         shutil.copytree(source / part, package / part)
