@@ -26,6 +26,7 @@ from mcp_progress_monitor.protocol.secrets import (
     is_secret_header,
     is_secret_parameter,
     is_secret_setting,
+    shown_url,
 )
 
 if TYPE_CHECKING:
@@ -281,6 +282,10 @@ def _url(url: str, redaction: Redaction) -> str:
         pairs = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
     except ValueError:
         return redaction.text(url)
+    if (path := shown_url(parts.path)) != parts.path:
+        redaction.count += 1
+        parts = parts._replace(path=path)
+        url = parts.geturl()
     if any(is_secret_parameter(name) for name, _ in pairs):
         redaction.count += 1
         clean = [(name, REMOVED if is_secret_parameter(name) else value) for name, value in pairs]

@@ -92,6 +92,11 @@ class TapAddresses:
     def own(self) -> str:
         return self.origin + self.path
 
+    @property
+    def shown_own(self) -> str:
+        """The URL for clients without secrets: it has the path of the server's."""
+        return shown_url(self.own)
+
     def target(self, target: bytes) -> bytes:
         """The target for the server; a request for the bare path gets the tap's query."""
         path, mark, _ = target.partition(b"?")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
-from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.messages import INITIALIZE
 from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, SESSION
 from mcp_progress_monitor.sessions.transport.http.errors import HttpAnswer
@@ -40,7 +39,6 @@ _CODED: Final = "the server compressed it ({}) although that was not accepted"
 _AFTER_GAP: Final = "what came before it is missing"
 _CUT: Final = "the client's request is incomplete or compressed"
 _CANCELLED: Final = "The client closed the stream, which cancels the request"
-_INTERNAL: Final = "An exchange could not be recorded, because of an internal error"
 _FORGOTTEN: Final = "The server no longer knows the session"
 _ENDED: Final = "The client ended the session"
 _BLANK_LINE: Final = re.compile(rb"(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)")
@@ -237,15 +235,16 @@ class TappedExchange:
             yield from pieces
         except Exception as error:  # noqa: BLE001  # what is watched must go on
             self._is_failed = True
-            why = formatting.one_line(f"{_INTERNAL}: {type(error).__name__}: {error}")
-            self._tap.report_failure(why)
+            why = self._tap.report_failure(error)
             self._body.clear()
             self._sink = None
             self._count_held()
             if self._session is not None:
                 self._event("not_recorded", bytes=self._size, messages=1, why=why)
-                yield from self._tap.drain(self._session)
-                self._leave(why, "tap")
+                try:
+                    yield from self._tap.drain(self._session)
+                finally:
+                    self._leave(why, "tap")
 
     def _put_gap(self) -> None:
         if self._gap.size:

@@ -51,6 +51,7 @@ _AT_ONCE: Final = 1024 * 1024
 _MANY: Final = 256 * 1024  # bytes that are handed over to the thread immediately
 _CLOSE_S: Final = 3.0
 _TRIES: Final = 100
+_FAULT: Final = "The recording stopped because of an internal error"
 GOES_ON: Final = "The session continues and is not recorded"
 
 
@@ -209,10 +210,13 @@ class HttpJournal:
             path = part_path(self.path, part)
             self._writer.write(path, pieces)
             self._prune(part)
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001  # a thread that ended would say nothing
             self.is_failed = True
-            details = refusal(error, path, has_begun=has_begun)
-            self._report(f"{details.what} ({path}). {GOES_ON}.")
+            if isinstance(error, OSError):
+                what = refusal(error, path, has_begun=has_begun).what
+            else:
+                what = formatting.one_line(f"{_FAULT}: {type(error).__name__}: {error}")
+            self._report(f"{what} ({path}). {GOES_ON}.")
 
     def _prune(self, part: int) -> None:
         """Delete the oldest parts beyond the limit; `part` is the current one."""

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 _CHUNK: Final = 64 * 1024
 _LARGEST_HEAD: Final = 256 * 1024
 _CLOSING_S: Final = 2.0
+_HALF_CLOSED_S: Final = 1.0
+"""How long a client that sends nothing more waits if its server cannot be told so."""
 _LIMITS: Final = httpx2.Limits(
     max_connections=1, max_keepalive_connections=1, keepalive_expiry=None
 )
@@ -96,6 +98,8 @@ class ProxyConnection:
         self._held = b""
         self._root = httpx2.URL(recorder.addresses.upstream_url("/"))
         self._has_request = anyio.Event()
+        self._is_asked = anyio.Event()
+        self._has_left = False
 
     async def serve(self) -> None:
         """Pass on requests until the client, or the server, ends the connection."""
@@ -136,7 +140,7 @@ class ProxyConnection:
         target = self._addresses.target(event.target).decode("latin-1")
         headers = [(_text(name), _text(value)) for name, value in event.headers.raw_items()]
         exchange = TappedExchange(self._recorder, event.method.decode("ascii"), target, headers)
-        self._has_request = anyio.Event()
+        self._has_request, self._is_asked = anyio.Event(), anyio.Event()
         reason, ended_by = STOPPED, "tap"
         try:
             async with anyio.create_task_group() as tasks:
@@ -146,18 +150,43 @@ class ProxyConnection:
             if ended_by == "tap":
                 reason, ended_by = CLIENT_GONE, "client"
         finally:
+            if self._has_left and reason != COMPLETE:
+                reason, ended_by = CLIENT_GONE, "client"
             exchange.ended(reason, ended_by)
         return reason == COMPLETE
 
     async def _watch_client(self, scope: anyio.CancelScope) -> None:
-        """Cancel `scope` when the client closes its connection after the request."""
+        """Cancel `scope` when the client closes its connection after the request.
+
+        It may also have closed its side alone, which looks the same, and wait for the reply. The
+        server is told the same way, and goes on or gives up, as without the tap.
+        """
         await self._has_request.wait()
         try:
             data = await self._stream.receive(_CHUNK)
-        except (anyio.EndOfStream, *_GONE):
+        except anyio.EndOfStream:
+            self._has_left = True
+            if not await self._has_told_server():
+                scope.cancel()
+        except _GONE:
             scope.cancel()
         else:
             self._http.receive_data(data)  # the next request, handled later
+
+    async def _has_told_server(self) -> bool:
+        """Close the client's side of the connection to the server; False if that is impossible."""
+        if self._recorder.faults is not None:  # a reply that a script dropped never comes
+            return False
+        with anyio.move_on_after(_HALF_CLOSED_S):
+            await self._is_asked.wait()
+            if isinstance(self._upstream, DirectTransport) and await self._upstream.send_eof():
+                return True
+            await anyio.sleep_forever()
+        return False
+
+    async def _before_wait(self) -> None:
+        self._is_asked.set()
+        await self._flush()
 
     async def _exchanged(
         self, event: h11.Request, exchange: TappedExchange, target: str
@@ -212,7 +241,7 @@ class ProxyConnection:
             self._root,
             headers=headers,
             stream=_RequestBody(pieces),
-            extensions={"target": target.encode("latin-1"), BEFORE_WAIT: self._flush},
+            extensions={"target": target.encode("latin-1"), BEFORE_WAIT: self._before_wait},
         )
 
     def _connection(self) -> httpx2.AsyncBaseTransport:
@@ -568,6 +597,14 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             held, self._held = self._held, b""
             with contextlib.suppress(*_LOST):  # it may have responded before closing
                 await self._stream.send(held)
+
+    async def send_eof(self) -> bool:
+        """Close this side of the connection; returns whether that is possible, unlike with TLS."""
+        if not isinstance(self._stream, anyio.abc.SocketStream):
+            return False
+        with contextlib.suppress(*_LOST, OSError):
+            await self._stream.send_eof()
+        return True
 
     async def body(self, before_wait: Callable[[], Awaitable[None]]) -> AsyncGenerator[bytes, None]:
         is_whole = False

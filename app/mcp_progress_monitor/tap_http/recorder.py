@@ -17,7 +17,7 @@ from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Kind, decode
 from mcp_progress_monitor.protocol.messages import INITIALIZE, META, VERSION_KEY
-from mcp_progress_monitor.protocol.secrets import is_secret_header
+from mcp_progress_monitor.protocol.secrets import is_secret_header, shown_url
 from mcp_progress_monitor.sessions.transport.http.endpoint import SESSION
 from mcp_progress_monitor.sessions.transport.http.receive_queue import ReceiveQueue
 from mcp_progress_monitor.sessions.transport.http.record import ExchangeRecorder
@@ -180,6 +180,7 @@ def is_per_request(message: MessageOutline | None) -> bool:
 MOST_WAITING: Final = 64 * 1024 * 1024
 """The most bytes waiting for the disk or for the end of their message; more are dropped."""
 FULL: Final = f"more than {formatting.size(MOST_WAITING)} were waiting to be recorded"
+_INTERNAL: Final = "An exchange could not be recorded, because of an internal error"
 STOPPED: Final = "The tap was stopped"
 _GATHER_S: Final = 0.02
 """How long frames are gathered before they are written, except for the first after a pause."""
@@ -314,7 +315,10 @@ class TapRecorder:
         self.work()
         self._now = self._stamp()
         for session in self.sessions.open:
-            self.end_session(session, STOPPED, "tap")
+            try:
+                self.end_session(session, STOPPED, "tap")
+            except Exception as error:  # noqa: BLE001  # the other sessions end as well
+                self.report_failure(error)
 
     def take_sent(self, session: ClientSession, raw: bytes) -> int:
         """Record a client's message; returns the number of its frame."""
@@ -386,11 +390,13 @@ class TapRecorder:
             self._has_reported_sign_in = True
             self._report(found.text)
 
-    def report_failure(self, why: str) -> None:
-        """Report once that something could not be recorded."""
+    def report_failure(self, error: Exception) -> str:
+        """Report once that something could not be recorded; returns the reason."""
+        why = formatting.one_line(f"{_INTERNAL}: {type(error).__name__}: {error}")
         if not self._has_reported_failure:
             self._has_reported_failure = True
             self._report(f"{why}. It is passed on all the same.")
+        return why
 
     def _stamp(self) -> tuple[float, float]:
         return self._clock.wall(), self._clock.monotonic()
@@ -398,11 +404,14 @@ class TapRecorder:
     def _next_step(self) -> Iterator[None]:
         step = self._steps.popleft()
         self._now = (step.when, step.at)
-        yield from step.pieces
+        try:
+            yield from step.pieces
+            idle = self.sessions.idle_too_many()
+            if idle is not None:
+                self.end_session(idle, _TOO_MANY, "tap")
+        except Exception as error:  # noqa: BLE001  # what is watched must go on
+            self.report_failure(error)
         self._step_bytes -= step.size
-        idle = self.sessions.idle_too_many()
-        if idle is not None:
-            self.end_session(idle, _TOO_MANY, "tap")
 
     def begin_session(self, agent: str, request: TappedRequest) -> ClientSession:
         self.count += 1
@@ -421,7 +430,7 @@ class TapRecorder:
             "transport": "sse" if is_legacy_sse else "http",
             "headers": sorted(name for name in request.headers if _is_of_server(name)),
             "auth": "headers",
-            "listen": self.addresses.own,
+            "listen": self.addresses.shown_own,
         }
 
 
@@ -469,9 +478,9 @@ def sign_in_refusal(
     metadata = None if found is None else found[1] or found[2]
     why = (
         f"{addresses.shown} requires sign-in with OAuth. Clients sign in for the URL that they "
-        f"use ({addresses.own}), and the server's tokens are not for that one."
+        f"use ({addresses.shown_own}), and the server's tokens are not for that one."
     )
-    return SignInRefusal(why, None, metadata)
+    return SignInRefusal(why, None, None if metadata is None else shown_url(metadata))
 
 
 def metadata_refusal(target: str, body: bytes, addresses: TapAddresses) -> SignInRefusal | None:
@@ -487,8 +496,9 @@ def metadata_refusal(target: str, body: bytes, addresses: TapAddresses) -> SignI
         addresses.origin,
     }:
         return None
+    resource = shown_url(resource)
     why = (
         f"The server's OAuth metadata is for {resource!r}. Clients compare that with the URL "
-        f"that they use ({addresses.own}) and refuse to sign in."
+        f"that they use ({addresses.shown_own}) and refuse to sign in."
     )
     return SignInRefusal(why, resource)

@@ -180,14 +180,14 @@ def test_secrets_are_taken_out_of_headers_bodies_and_addresses() -> None:
     made = session.called("login", password="hunter2-hunter2")
     exchange = session.posted(
         made,
-        url="http://x/mcp?token=tok-in-url&page=2",
+        url="http://x/X9q8W7e6R5t4Y3u2/mcp?token=tok-in-url&page=2",
         headers=[["Mcp-Session-Id", "sess-1"], ["X-Page", "2"]],
     )
     session.streamed(exchange, b'data: {"jsonrpc":"2.0","id":1,"result":{"apiKey":"k-123"}}\n\n')
     session.ended(exchange)
     log = exported(session)
     words = json.dumps(log)
-    for secret in ("hunter2-hunter2", "tok-in-url", "sess-1", "k-123"):
+    for secret in ("hunter2-hunter2", "X9q8W7e6R5t4Y3u2", "tok-in-url", "sess-1", "k-123"):
         assert secret not in words
     (entry,) = log["entries"]
     assert {"name": "X-Page", "value": "2"} in entry["request"]["headers"]
@@ -195,7 +195,7 @@ def test_secrets_are_taken_out_of_headers_bodies_and_addresses() -> None:
     assert {"name": "page", "value": "2"} in entry["request"]["queryString"]
     assert "Secrets" in log["comment"]
     kept = exported(session, with_secrets=True)
-    for secret in ("hunter2-hunter2", "tok-in-url", "sess-1", "k-123"):
+    for secret in ("hunter2-hunter2", "X9q8W7e6R5t4Y3u2", "tok-in-url", "sess-1", "k-123"):
         assert secret in json.dumps(kept)
     assert "comment" not in kept
 

@@ -59,6 +59,11 @@ def test_credentials_among_headers_are_known_by_their_name(name: str) -> None:
     assert is_secret_header(name)
 
 
+@pytest.mark.parametrize("name", ["Session", "X-Sid", "X-CSRF", "X-Client-Id", "X-Amzn-Oidc-Data"])
+def test_headers_that_stand_for_a_sign_in_are_hidden(name: str) -> None:
+    assert is_secret_header(name)
+
+
 @pytest.mark.parametrize("name", ["Accept", "WWW-Authenticate", "Mcp-Session-Id", "Content-Type"])
 def test_other_headers_are_shown(name: str) -> None:
     assert not is_secret_header(name)
@@ -81,6 +86,9 @@ def test_other_headers_are_shown(name: str) -> None:
         ("/messages?sessionId=5", "/messages?sessionId=***"),
         ("//host?token=${env:A}${keyring:b}&pat=${c}", "//host?token=${env:A}${keyring:b}&pat=***"),
         ("http://host/?token=x${env:A}", "http://host/?token=***"),
+        ("http://host/mcp;token=abc?x=1", "http://host/mcp;token=***?x=1"),
+        ("http://host/bot123456:AAbbCC11ddEE22ff/mcp", "http://host/***/mcp"),
+        ("http://host/schema-20251125/v1.2.3/mcp", "http://host/schema-20251125/v1.2.3/mcp"),
     ],
 )
 def test_a_url_is_reported_without_who_signs_in_and_with_what(url: str, shown: str) -> None:

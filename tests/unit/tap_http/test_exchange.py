@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcp_progress_monitor.recording.writer import Encoder, Writer
 from mcp_progress_monitor.tap_http import recorder
 from tests.unit.tap_http.tapped import Peer, client, reply, request, response, rpc, server, tapped
 
@@ -92,3 +93,63 @@ async def test_an_error_of_the_recording_costs_its_exchange_alone(
     assert second.endswith(reply(7))
     (line,) = [line for line in lines if "internal" in line]
     assert "LookupError: a fault of ours" in line
+
+
+async def test_frames_that_cannot_be_written_do_not_end_the_tap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    encode = Encoder.encode
+
+    def fail(self: Encoder, frames: Any, *others: Any) -> Any:
+        asked.append(frames)
+        if 2 < len(asked) < 5:  # in the first exchange, and when its failure is recorded
+            raise LookupError("a fault of ours")
+        return encode(self, frames, *others)
+
+    monkeypatch.setattr(Encoder, "encode", fail)
+    first, second, lines = await pass_on(tmp_path, response(reply(7)))
+    assert first.endswith(reply(7))
+    assert second.endswith(reply(7))
+    assert len([line for line in lines if "internal" in line]) == 1
+
+
+async def test_an_error_of_the_thread_that_writes_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("a fault of ours")
+
+    monkeypatch.setattr(Writer, "write", fail)
+
+    async def serve(peer: Peer) -> None:
+        await peer.message()
+        await peer.write(response(reply(7)))
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        await peer.write(request(tap.port, CALL))
+        assert (await peer.message()).endswith(reply(7))
+    (line,) = tap.lines
+    assert "a fault of ours" in line
+    assert line.endswith("The session continues and is not recorded.")
+
+
+async def test_a_key_in_the_path_of_the_server_is_recorded_nowhere(tmp_path: Path) -> None:
+    key = "X9q8W7e6R5t4Y3u2"
+
+    async def serve(peer: Peer) -> None:
+        await peer.message()
+        challenge = 'WWW-Authenticate: Bearer resource_metadata="http://a/' + key + '"'
+        await peer.write(response(reply(7), challenge, status="401 Unauthorized"))
+
+    line = f"POST /mcp/{key}/mcp HTTP/1.1"
+    async with (
+        server(serve) as url,
+        tapped(f"{url}/{key}/mcp", tmp_path) as tap,
+        client(tap.port) as peer,
+    ):
+        await peer.write(request(tap.port, CALL, line=line))
+        await peer.message()
+    recorded = tap.recording.read_text("utf-8")
+    assert "sign_in_required" in recorded
+    assert key not in recorded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import anyio
@@ -470,3 +471,56 @@ async def test_keys_in_headers_and_paths_are_not_recorded(tmp_path: Path) -> Non
     recorded = tap.recording.read_text("utf-8")
     assert [key for key in keys if key in recorded] == []
     assert "/s/***/mcp?a=b" in recorded
+
+
+async def test_a_client_that_only_stops_sending_gets_its_reply(tmp_path: Path) -> None:
+    ended: list[bool] = []
+
+    async def serve(peer: Peer) -> None:
+        await peer.message()
+        ended.append(await peer.is_closed())  # as without the tap, the server sees it
+        await peer.write(response(reply(7)))
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        await peer.write(request(tap.port, CALL))
+        await peer.stream.send_eof()
+        assert (await peer.message()).endswith(reply(7))
+        assert await peer.is_closed()
+    assert ended == [True]
+    assert tap.messages[-1][2] == json.loads(reply(7))
+    assert tap.event("http_ended")["reason"] == "complete"
+
+
+async def test_a_client_that_stops_sending_while_a_stream_runs_gets_all_of_it(
+    tmp_path: Path,
+) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.message()
+        await peer.write(STREAM)
+        await peer.is_closed()
+        await peer.write(chunk(event(reply(7))) + END)
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        await peer.write(request(tap.port, CALL))
+        await peer.until(b"\r\n\r\n")
+        await peer.stream.send_eof()
+        assert reply(7) in await peer.rest()
+    assert tap.event("http_ended")["reason"] == "complete"
+
+
+async def test_a_server_that_gives_up_when_its_client_left_ends_no_stream_itself(
+    tmp_path: Path,
+) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.message()
+        await peer.write(STREAM)
+        await peer.is_closed()
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap:
+        async with client(tap.port) as peer:
+            await peer.write(request(tap.port, CALL))
+            await peer.until(b"\r\n\r\n")
+        with anyio.fail_after(PATIENCE_S):
+            while not tap.has_recorded(b"http_ended"):  # noqa: ASYNC110  # in a file
+                await anyio.sleep(0.01)
+    assert tap.event("http_ended")["reason"] == "closed by the client"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.cookiejar
 import io
 import os
 import ssl
@@ -29,6 +30,7 @@ from mcp_progress_monitor.sessions.transport.http.errors import (
 from mcp_progress_monitor.sessions.transport.http.proxies import Routes, is_choice_needed
 
 if TYPE_CHECKING:
+    import urllib.request
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     import httpcore2
@@ -284,6 +286,14 @@ class HttpReply:
         return response.aiter_raw() if is_plain else response.aiter_bytes()
 
 
+class _AsciiCookies(http.cookiejar.DefaultCookiePolicy):
+    """Ignores cookies beyond ASCII (RFC 6265, 4.1.1), which could not be sent back."""
+
+    def set_ok(self, cookie: http.cookiejar.Cookie, request: urllib.request.Request) -> bool:
+        text = f"{cookie.name}{cookie.value}{cookie.path}{cookie.domain}"
+        return text.isascii() and super().set_ok(cookie, request)
+
+
 class HttpClient:
     """Sends requests for one connection. `open` it once, `close` it at the end."""
 
@@ -302,6 +312,7 @@ class HttpClient:
         try:
             self._client = httpx2.AsyncClient(
                 headers=_encoded(headers),
+                cookies=http.cookiejar.CookieJar(_AsciiCookies()),
                 auth=auth,
                 verify=trusted(),
                 timeout=httpx2.Timeout(None, connect=self._limit_s),

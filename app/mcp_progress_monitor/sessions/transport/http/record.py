@@ -84,7 +84,7 @@ def _referred(written: str, sent: str) -> list[str]:
 
 
 def _of_url(url: str) -> list[str]:
-    """The password and the values of secret parameters, as written in a URL."""
+    """The password, the values of secret parameters and the keys in the path, as in a URL."""
     shown = shown_url(url)
     if shown == url:
         return []
@@ -92,6 +92,8 @@ def _of_url(url: str) -> list[str]:
     pairs = (part.partition("=") for part in re.split("[&;]", parts.query))
     kept = {part.partition("=")[2] for part in re.split("[&;]", urllib.parse.urlsplit(shown).query)}
     values = [value for _, _, value in pairs if value not in kept]
+    path, shown_path = (urllib.parse.urlsplit(each).path.split("/") for each in (url, shown))
+    values += [a for a, b in zip(path, shown_path, strict=False) if a != b]
     password = parts.netloc.rpartition("@")[0].partition(":")[2]
     return [form for value in (*values, password) for form in (value, urllib.parse.unquote(value))]
 

@@ -92,3 +92,28 @@ async def test_others_get_their_turn_while_a_few_bytes_unpack_to_many() -> None:
         assert peak < 1.5 * len(body)  # it is joined as it comes
         await wire.close()
         tasks.cancel_scope.cancel()
+
+
+async def test_a_cookie_with_any_bytes_is_ignored_and_others_are_sent_back() -> None:
+    asked: list[bytes] = []
+    head = b"HTTP/1.1 200 caf\xe9\r\nServer: caf\xe9\r\nSet-Cookie: a=\x80\r\nSet-Cookie: b=2\r\n"
+
+    async def serve(stream: SocketStream) -> None:
+        async with stream:
+            for _ in range(2):
+                asked.append(await stream.receive())
+                await stream.send(head + b"Content-Length: 2\r\n\r\nok")
+
+    wire = HttpClient(ExchangeRecorder(ReceiveQueue(Framer("web#1", FrameNumbers()), Clock())), 5)
+    listener: Any = (await anyio.create_tcp_listener(local_host="127.0.0.1")).listeners[0]
+    url = f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}/"  # noqa: S610
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, serve)
+        wire.open({}, None, url)
+        with anyio.fail_after(10):
+            for _ in range(2):
+                async with wire.exchange(HttpRequest("GET", url, {}, "listen")) as reply:
+                    assert await reply.read(100) == (b"ok", True)
+        await wire.close()
+        tasks.cancel_scope.cancel()
+    assert b"\r\ncookie: b=2\r\n" in asked[1].lower()
