@@ -25,7 +25,9 @@ _SECRET_SETTING: Final = re.compile(
     r"(?:^|service|[_-])key$|(?:^|[_-])pat$|[_-]sas$|dsn$|connection[_-]?string$", re.IGNORECASE
 )
 _SECRET_HEADER: Final = re.compile(
-    r"^auth|-auth\b|api-?key|token|signature|^x-session|^cf-access-", re.IGNORECASE
+    r"^auth|-auth\b|api-?key|token|signature|session|^cf-access-|csrf|oidc-data|bypass|client-id$"
+    r"|^x-sid$|client-principal",
+    re.IGNORECASE,
 )
 _SECRET_PARAMETERS: Final = frozenset({"code", "code_verifier", "assertion"})
 """URL parameters that grant access: a key of Azure Functions, and those of OAuth."""
@@ -73,16 +75,20 @@ def shown_url(url: str) -> str:
     """
     bare = _USER.sub(r"\1", url, count=1)
     end = min((place for mark in "?#" if (place := bare.find(mark)) >= 0), default=len(bare))
-    parts = bare[:end].split("/")
+    path, rest = map(_with_shown_parameters, (bare[:end], bare[end:]))
+    parts = path.split("/")
     first = 3 if "://" in bare[:end] else 1
-    path = "/".join([*parts[:first], *(map(_shown_segment, parts[first:]))])
-    shown = path + bare[end:]
-    return _PARAMETER.sub(_shown_parameter, shown) if "=" in shown else shown
+    return "/".join([*parts[:first], *map(_shown_segment, parts[first:])]) + rest
+
+
+def _with_shown_parameters(part: str) -> str:
+    """The path of a URL, which may have parameters as well (`/mcp;token=x`), or what follows."""
+    return _PARAMETER.sub(_shown_parameter, part) if "=" in part else part
 
 
 def _shown_segment(segment: str) -> str:
     """A segment of a path; hidden if it looks like a key: a UUID, or mixed letters and digits."""
-    is_key = _UUID.fullmatch(segment) or any(map(_is_key, re.split(r"[-_.~%]", segment)))
+    is_key = _UUID.fullmatch(segment) or any(map(_is_key, re.split(r"[-_.~%:;=@]", segment)))
     return HIDDEN_VALUE if is_key else segment
 
 
