@@ -186,6 +186,9 @@ _FLAT: Final = [call(2, "a"), result(2, resultType="task", **flat())]
 _RESUMABLE: Final = {"content": [], "_meta": {"nextResumeToken": "k3Jx"}}
 _ANSWERED = Step(Channel.SENT, {"jsonrpc": "2.0", "id": 9, "result": {"roots": []}})
 _OPEN: Final = [call(2, "a")]
+_EVENTS: Final[dict[str, Any]] = {"tools": {}, "extensions": {f"{_META}events": {}}}
+_STREAMING: Final = client("events/stream", 2, name="build.finished", cursor=None)
+_UNTIL: Final = "2026-11-18T12:00:00Z"
 _DONE: Final = result(2)
 
 
@@ -215,6 +218,25 @@ _INITIALIZED: Final = [
 ]
 
 _READ: Final = client("resources/read", 2, uri="file:///gone.txt")
+
+
+def _active(id_: Any) -> Step:
+    """The confirmation of a stream of events."""
+    return server("notifications/events/active", cursor=None, _meta={f"{_META}subscriptionId": id_})
+
+
+def _happened(id_: Any) -> Step:
+    """An event of a stream."""
+    occurrence = {"eventId": "e", "name": "build.finished", "timestamp": _UNTIL, "data": {}}
+    meta = {f"{_META}subscriptionId": id_}
+    return server("notifications/events/event", **occurrence, _meta=meta)
+
+
+def _webhook(url: str, **more: Any) -> Step:
+    """A subscription of a webhook."""
+    delivery = {"mode": "webhook", "url": url, "secret": "whsec_" + 32 * "A"}
+    return client("events/subscribe", 2, name="build.finished", delivery=delivery, **more)
+
 
 GOLDEN: Final = [
     Golden("PROG-1", D, [call(2, 1.5), _DONE], [call(2, 0), tick(0, 1), _DONE]),
@@ -443,6 +465,33 @@ GOLDEN: Final = [
         E,
         [_listening(2), _CHANGED, _ACKNOWLEDGED],
         [_listening(2), _ACKNOWLEDGED, _CHANGED],
+    ),
+    Golden(
+        "EVT-1",
+        E,
+        [_STREAMING, _active(2), _happened(3), result(2, resultType="complete")],
+        [_STREAMING, _active(2), _happened("2"), result(2, resultType="complete")],
+        server=_EVENTS,
+    ),
+    Golden(
+        "EVT-2",
+        E,
+        [_STREAMING, _active(2), result(2, resultType="complete"), _happened(2)],
+        [_STREAMING, _active(2), cancel(2), _happened(2)],
+        server=_EVENTS,
+    ),
+    Golden(
+        "EVT-3",
+        E,
+        [client("events/list", 2), error(2, -32601)],
+        [client("skills/list", 2), error(2, -32601)],
+    ),
+    Golden(
+        "EVT-4",
+        E,
+        [_webhook("http://example.com/hook"), result(2, id="s", refreshBefore=_UNTIL)],
+        [_webhook("https://example.com/hook", ttlMs=None), result(2, id="s", refreshBefore=None)],
+        server=_EVENTS,
     ),
     Golden(
         "RES-1",

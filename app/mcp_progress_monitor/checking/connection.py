@@ -199,6 +199,8 @@ class JudgedConnection:
         self.ended: collections.OrderedDict[int, JudgedCall] = collections.OrderedDict()
         self.ids: dict[tuple[Side, Any], int] = {}
         self.listens: dict[Any, Listen] = {}
+        self.streams: dict[Any, EventStream] = {}
+        self.is_discovered = False  # `capabilities` are from `server/discover`
         self.logging: set[int] = set()  # open requests that asked for log messages
         self.was_logging = False
         self.tool_calls = 0
@@ -285,6 +287,7 @@ class JudgedConnection:
         self._alike.clear()
         self.logging.clear()
         self.listens.clear()
+        self.streams.clear()
 
     def _learn_client(self, call: JudgedCall) -> None:
         if call.method == INITIALIZE:
@@ -306,6 +309,13 @@ class Listen(NamedTuple):
     call: JudgedCall
     requested: JsonObject
     is_acknowledged: bool = False
+
+
+class EventStream(NamedTuple):
+    """An `events/stream`: its request, and the frame that ended it, None while it is open."""
+
+    call: JudgedCall
+    end: int | None = None
 
 
 def memory_of(servers: dict[str, ServerMemory], connection: str) -> ServerMemory:

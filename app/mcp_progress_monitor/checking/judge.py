@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.checking import capabilities, messages, progress, surroundings, tasks
+from mcp_progress_monitor.checking import (
+    capabilities,
+    events,
+    messages,
+    progress,
+    surroundings,
+    tasks,
+)
 from mcp_progress_monitor.checking.connection import (
     Evidence,
     JudgedConnection,
@@ -43,6 +50,8 @@ from mcp_progress_monitor.protocol.messages import (
     LIST_TOOLS,
     LISTEN,
     LOG_MESSAGE,
+    OF_EVENTS,
+    OF_STREAMS,
 )
 
 if TYPE_CHECKING:
@@ -309,6 +318,7 @@ class SessionJudge:
         call = connection.begin(fact)
         self.results.note(connection, _needs_of_request(fact))
         yield from messages.take_request(connection, call, fact)
+        yield from events.take_request(connection, call, fact)
         yield from progress.take_request(connection, call, fact)
         yield from tasks.take_request(connection, call, fact)
         yield from messages.take_resume_token(connection, call, fact)
@@ -330,6 +340,7 @@ class SessionJudge:
             self.results.note(connection, Needs.RESUME)
         yield from tasks.take_answer(connection, call, fact)
         yield from messages.take_answer(connection, call, fact)
+        yield from events.take_answer(connection, call, fact)
         yield from messages.take_next_token(connection, call, fact)
         yield from surroundings.take_answer(connection, call, fact)
         yield from progress.take_answer(connection, call, fact)
@@ -355,6 +366,9 @@ class SessionJudge:
     ) -> Iterator[Evidence]:
         if fact.method == LOG_MESSAGE:
             self.results.note(connection, Needs.LOG)
+        elif fact.method in OF_STREAMS and fact.sender is Side.SERVER:
+            self.results.note(connection, Needs.EVENTS)
+            yield from events.take_notification(connection, fact)
         yield from messages.take_notification(connection, fact)
 
     def _task(self, connection: JudgedConnection, fact: TaskStated) -> Iterator[Evidence]:
@@ -452,6 +466,8 @@ def _needs_of_request(fact: RequestMade) -> Needs:
         needs |= Needs.TOKEN
     if fact.method == LISTEN:
         needs |= Needs.LISTEN
+    if fact.method.startswith(OF_EVENTS):
+        needs |= Needs.EVENTS
     if fact.resume_token is not None:
         needs |= Needs.RESUME
     return needs

@@ -36,6 +36,7 @@ class Needs(enum.Flag):
     LISTEN = enum.auto()
     LOG = enum.auto()
     RESUME = enum.auto()
+    EVENTS = enum.auto()
     TOOLS = enum.auto()
     HTTP = enum.auto()
     END = enum.auto()
@@ -389,6 +390,39 @@ ADVICE: Final[dict[str, Advice]] = {
         _E, _SURE, Needs.LISTEN,
         "Publish changes through the SDK instead of sending notifications by hand.",
         "await ctx.notify_tools_changed()", "server.sendToolListChanged()",
+    ),
+    "EVT-1": Advice(
+        "Event without a stream",
+        "Notifications of an event stream carry the id of its events/stream request.",
+        _E, _SURE, Needs.EVENTS,
+        "Add the id of the request as the subscription id to _meta of each notification.",
+        "params['_meta'] = {'io.modelcontextprotocol/subscriptionId': ctx.request_id}",
+        "params._meta = {'io.modelcontextprotocol/subscriptionId': ctx.mcpReq.id}",
+    ),
+    "EVT-2": Advice(
+        "Event after the end of its stream",
+        "Nothing follows the reply to events/stream, and only the reply follows "
+        "notifications/events/terminated.",
+        _E, _SURE, Needs.EVENTS,
+        "Stop the source of the events before the handler returns.",
+        "async with source.listen() as events: …  # ends with the handler",
+        "try { … } finally { source.close() }",
+    ),
+    "EVT-3": Advice(
+        "Events of a server without the extension",
+        "Requests of the events extension go only to servers that declare it.",
+        _E, _SURE, Needs.EVENTS,
+        "Look for io.modelcontextprotocol/events in the server's capabilities first.",
+        "'io.modelcontextprotocol/events' in (capabilities.extensions or {})",
+        "'io.modelcontextprotocol/events' in (client.getServerCapabilities()?.extensions ?? {})",
+    ),
+    "EVT-4": Advice(
+        "Webhook that is not allowed",
+        "Webhooks have https URLs, and end unless the client asked for ttlMs null.",
+        _E, _SURE, Needs.EVENTS,
+        "Refuse other URLs with -32602; return a time in refreshBefore.",
+        _PY_REFUSE.format("'delivery.url is not https'"),
+        _TS_REFUSE.format("'delivery.url is not https'"),
     ),
     "RES-1": Advice(
         "Type of a result",

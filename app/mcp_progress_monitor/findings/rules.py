@@ -1,11 +1,11 @@
 """The rules that are checked, with their sources: data, and nothing else.
 
 The ids are those of the project's table of rules: PROG progress, CAN cancelling, TSK tasks, MRT
-multi-round-trip requests, SUB subscriptions, LOG log messages, RES results, JR JSON-RPC, RSM the
-resume draft, OUT output schemas, HDR headers, CLI the client, DRIFT changed definitions, DEP
-deprecated features, END the end of a process, SCHEMA the official JSON schemas, EXPECT what the
-user of `check` expects. `tests/unit/findings` checks that each is complete; `advice` says for each
-id what was due and how to fix it.
+multi-round-trip requests, SUB subscriptions, EVT events, LOG log messages, RES results, JR
+JSON-RPC, RSM the resume draft, OUT output schemas, HDR headers, CLI the client, DRIFT changed
+definitions, DEP deprecated features, END the end of a process, SCHEMA the official JSON schemas,
+EXPECT what the user of `check` expects. `tests/unit/findings` checks that each is complete;
+`advice` says for each id what was due and how to fix it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _HEADERS: Final = Source(_E, "Custom Headers from Tool Parameters")
 _ROUTING: Final = Source(_E, "Streamable HTTP, Standard MCP Request Headers")
 _CANCEL: Final = Source(_E, "Patterns, Cancellation")
 _SUBSCRIPTIONS: Final = Source(_E, "Patterns, Subscriptions")
+_EVENTS: Final = Source("SEP-3415", "Events Extension")
 _LOGGING: Final = Source(_E, "Server Features, Logging, Per-request log level")
 _DEPRECATED: Final = Source(_E, "Deprecated Features")
 _CODES: Final = Source(_E, "Base Protocol, Error Codes")
@@ -621,6 +622,21 @@ NOT_SUBSCRIBED: Final = NOT_ACKNOWLEDGED._replace(
 )
 NO_SUBSCRIPTION: Final = NOT_ACKNOWLEDGED._replace(
     text="{method} does not name an open subscription ({id})"
+)
+NO_STREAM: Final = _per_request(
+    "EVT-1", _EVENTS, "{method} does not name a stream that was opened ({id})"
+)
+STREAM_ENDED: Final = _per_request(
+    "EVT-2", _EVENTS, "{method} was sent after its stream had ended in message {frame:,}"
+)
+EVENTS_UNDECLARED: Final = _per_request(
+    "EVT-3", _EVENTS, "{method} was sent, but the server did not declare {extension}"
+)
+WEBHOOK_NOT_SECURE: Final = _per_request(
+    "EVT-4", _EVENTS, "a webhook without https was accepted: {url}"
+)
+WEBHOOK_ENDLESS: Final = _per_request(
+    "EVT-4", _EVENTS, "a webhook was granted without an end, but its ttlMs was not null"
 )
 LOG_UNASKED: Final = _per_request(
     "LOG-1", _LOGGING, "The server sent a log message, but no request asked for any"

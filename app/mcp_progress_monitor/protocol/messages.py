@@ -31,6 +31,7 @@ TASK_RESULT: Final = "tasks/result"
 CANCEL_TASK: Final = "tasks/cancel"
 UPDATE_TASK: Final = "tasks/update"
 LIST_TASKS: Final = "tasks/list"
+OF_EVENTS: Final = "events/"  # the prefix of the methods of the events extension
 LIST_EVENTS: Final = "events/list"
 POLL_EVENTS: Final = "events/poll"
 STREAM_EVENTS: Final = "events/stream"
