@@ -49,6 +49,7 @@ from mcp_progress_monitor.protocol.ledger import (
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
+    CONTENT,
     DISCOVER,
     INITIALIZE,
     LISTEN,
@@ -225,7 +226,10 @@ class Exchanges:
     def _notification(self, frame: Frame, sender: Side, message: Envelope) -> list[Fact]:
         params = eras.as_object(message.params)
         if message.method == PROGRESS:
-            return [self._progress(frame, sender, params, message.findings)]
+            tick = self._progress(frame, sender, params, message.findings)
+            if params.get(CONTENT) is None:
+                return [tick]
+            return [tick, PartReceived(*tick[:5], PROGRESS, params, tick.request)]
         if message.method == CANCELLED:
             return [self._cancelled(frame, sender, params, message.findings)]
         received = NotificationReceived(

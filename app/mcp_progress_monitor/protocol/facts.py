@@ -330,9 +330,10 @@ class NotificationReceived(NamedTuple):
 
 
 class PartReceived(NamedTuple):
-    """A part of the outcome of `request`, before its reply: an event, or a partial result.
+    """A part of the outcome of `request`, before its reply: an event, a partial result, content.
 
-    Stated before the notification's own fact. `request` is None if no open one is named.
+    Stated before the notification's own fact, except that of progress. `request` is None if no open
+    one is named.
     """
 
     number: int

@@ -92,6 +92,7 @@ PROGRESS_TOKEN: Final = "progressToken"  # noqa: S105 - a member's name
 RESUME_TOKEN: Final = "resumeToken"  # noqa: S105 - idem
 NEXT_RESUME_TOKEN: Final = "nextResumeToken"  # noqa: S105 - idem
 PARTIAL_TOKEN: Final = "partialResultToken"  # noqa: S105 - idem
+CONTENT: Final = "content"  # also of progress: an open draft, SEP-2632
 TASK_ID: Final = "taskId"
 TASK_IDS: Final = "taskIds"
 NEXT_CURSOR: Final = "nextCursor"

@@ -79,12 +79,16 @@ and strings are as `lenient_json.read_value` returns them."""
 
 
 class _Members(msgspec.Struct, frozen=True, gc=False):
-    """Parameters of any notification: those that progress may have; others are left out."""
+    """Parameters of any notification: those that progress may have; others are left out.
+
+    With content, which is more than a tick, decoding fails.
+    """
 
     progressToken: str | int | msgspec.UnsetType = msgspec.UNSET  # noqa: N815  # as on the wire
     progress: int | float | msgspec.UnsetType = msgspec.UNSET
     total: int | float | msgspec.UnsetType = msgspec.UNSET
     message: str | msgspec.UnsetType = msgspec.UNSET
+    content: None = None
 
 
 _NO_MEMBERS: Final = _Members()

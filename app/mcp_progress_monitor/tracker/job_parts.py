@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import StreamBroken, TaskStatus, is_terminal
-from mcp_progress_monitor.protocol.messages import EVENT, PARTIAL_RESULT, STREAM_HEARTBEAT
+from mcp_progress_monitor.protocol.lenient_json import Elided
+from mcp_progress_monitor.protocol.messages import CONTENT, EVENT, PARTIAL_RESULT, STREAM_HEARTBEAT
 from mcp_progress_monitor.tracker.estimate import as_float
 from mcp_progress_monitor.tracker.snapshot import (
     ServerRequestSnapshot,
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 STREAM_STEPS_KEPT: Final = 200
 """Newest stream events that one job shows; older ones are only counted."""
 PARTS_KEPT: Final = 100  # newest parts of its outcome that one job keeps
+BLOCKS_SHOWN: Final = 12  # of the content of one part
+_TEXT_KEPT: Final = 400
+_OF_BLOCK: Final = ("type", "uri", "name", "text", "data", "blob", "resource")
 LEFT_AFTER_S: Final = 30.0
 _POLLS_MISSED: Final = 5
 """After so long, and so many missed polls, another client has left its task."""
@@ -55,7 +59,31 @@ class JobParts:
         """Keep a part; of those that only say how the stream is doing, the count is not asked."""
         self.count += fact.method in {EVENT, PARTIAL_RESULT}
         if fact.method != STREAM_HEARTBEAT:
-            self.newest.append(fact)
+            self.newest.append(fact._replace(params=_with_brief_content(fact.params)))
+
+
+def _with_brief_content(params: JsonObject) -> JsonObject:
+    """The parameters of a part, with only as much of its content as can be shown."""
+    content = params.get(CONTENT)
+    if content is None:
+        return params
+    blocks = content if isinstance(content, list) else [content]
+    return {**params, CONTENT: [_brief(block) for block in blocks[: BLOCKS_SHOWN + 1]]}
+
+
+def _brief(block: Any) -> Any:
+    if isinstance(block, str):
+        return block[:_TEXT_KEPT]
+    whole = as_object(block)
+    return {key: _member(key, whole[key]) for key in _OF_BLOCK if key in whole}
+
+
+def _member(key: str, value: Any) -> Any:
+    if key == "resource":
+        return _brief(value)
+    if key in {"data", "blob"}:
+        return Elided(len(value)) if isinstance(value, str) else None
+    return value[:_TEXT_KEPT] if isinstance(value, str) else None
 
 
 class JobStream:

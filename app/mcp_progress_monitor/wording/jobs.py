@@ -9,16 +9,21 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import Side, TaskStatus, is_terminal
+from mcp_progress_monitor.protocol.lenient_json import Elided
 from mcp_progress_monitor.protocol.messages import (
+    CONTENT,
     EVENT,
     GET_TASK,
     LIST_TASKS,
     META,
     PARTIAL_RESULT,
+    PROGRESS,
     STREAMS,
 )
 from mcp_progress_monitor.tracker.estimate import as_float
+from mcp_progress_monitor.tracker.job_parts import BLOCKS_SHOWN
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 _LIMIT: Final = 400  # characters: wider than any column, cheap to measure
 NEAR_S: Final = 60.0  # a limit that is nearer than this is shown in the list of jobs
 _CLIENT: Final = 40
+_NAME: Final = 80
 SILENT_AFTER_S: Final = 2.0  # without a tick for longer, a running job shows when the last one came
 _GIVEN_UP: Final = frozenset({JobState.CANCELLED, JobState.TIMED_OUT, JobState.LOST})
 _ANSWERED: Final = frozenset({JobState.DONE, JobState.FAILED})
@@ -296,12 +302,43 @@ PART_TITLES: Final = ("Received before the reply", "At")
 
 
 def part_text(part: PartReceived | NotificationReceived) -> str:
-    """An event or a partial result in one line, such as `eventId="e1" name="build.finished"`."""
+    """An event, a partial result or content in one line, such as `name="build.finished" data={}`.
+
+    Of content the text is shown, and of images and the like the size: `image, 2.0 kB`.
+    """
+    content = part.params.get(CONTENT)
+    if content is not None and part.method in {PROGRESS, PARTIAL_RESULT}:
+        return line(_content(content))
     first = {key: part.params[key] for key in ("name", "data") if key in part.params}
     shown = {key: value for key, value in (first | part.params).items() if key != META}
     text = formatting.summary(shown)
     what = "" if part.method in {EVENT, PARTIAL_RESULT} else part.method.rpartition("/")[2]
     return line(" ".join(filter(None, (what, text))))
+
+
+def _content(content: object) -> str:
+    blocks = content if isinstance(content, list) else [content]
+    shown = [_block(block) for block in blocks[:BLOCKS_SHOWN]]
+    shown += [formatting.ELLIPSIS] if len(blocks) > BLOCKS_SHOWN else []
+    return " · ".join(shown)
+
+
+def _block(block: object) -> str:
+    if isinstance(block, str):
+        return block[:_LIMIT]
+    whole = as_object(block)
+    inner = as_object(whole.get("resource"))
+    if inner:
+        return _block({"type": "resource", **inner, "resource": None})
+    if isinstance(whole.get("text"), str):
+        return str(whole["text"][:_LIMIT])
+    named = (whole.get("type") or "content", whole.get("name") or whole.get("uri"))
+    parts = [formatting.one_line(each, _NAME) for each in named if isinstance(each, str)]
+    data = whole.get("data") or whole.get("blob")
+    if isinstance(data, str | Elided):
+        length = data.size if isinstance(data, Elided) else len(data)
+        parts.append(formatting.size(length * 3 // 4))  # it is in base64
+    return ", ".join(parts)
 
 
 def part_row(part: PartReceived, started_at: float) -> tuple[str, ...]:

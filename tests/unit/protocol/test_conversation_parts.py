@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.protocol.facts import NotificationReceived, PartReceived
+from mcp_progress_monitor.protocol.facts import NotificationReceived, PartReceived, ProgressReceived
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind, kind_of
 from tests.unit.protocol.wire import Wire, as_bytes
 
@@ -62,3 +62,36 @@ def test_events_among_many_other_notifications_belong_to_their_stream() -> None:
     run = wire.framer.received([as_bytes(each) for each in told], 1.0, 1.0)
     parts = [each for each in wire.conversation.read(run) if isinstance(each, PartReceived)]
     assert [part.request for part in parts] == [stream.number]
+
+
+_TICK = {"progressToken": "t", "progress": 1, "content": [{"type": "text", "text": "half: 50%"}]}
+
+
+@pytest.mark.parametrize("content", [[{"type": "text", "text": "a"}], {"type": "image"}, "text"])
+def test_progress_with_content_is_progress_and_a_part_of_its_request(content: object) -> None:
+    wire = Wire()
+    call = wire.send(_request(1, "tools/call", name="report", _meta={"progressToken": "t"}))
+    tick, part = wire.receive(_told("progress", **{**_TICK, "content": content}))
+    assert isinstance(tick, ProgressReceived)
+    assert tick.findings == ()
+    assert isinstance(part, PartReceived)
+    assert part.request == call.number
+    assert part.params["content"] == content
+    assert kind_of(Channel.RECEIVED, tick) is FrameKind.PROGRESS
+
+
+@pytest.mark.parametrize("before", [0, 3])
+def test_content_is_found_among_many_ticks_however_often_it_comes(before: int) -> None:
+    wire = Wire()
+    wire.send(_request(1, "tools/call", name="report", _meta={"progressToken": "t"}))
+    known = {"progressToken": "t", "note": {"a": 1}}
+    ticks = [_told("progress", progress=each, **known) for each in range(40)]
+    for _ in range(before):
+        wire.conversation.read(wire.framer.received([as_bytes(e) for e in ticks], 1.0, 1.0))
+    for place in (0, 7, 39):
+        ticks[place]["params"]["content"] = _TICK["content"]
+    run = wire.framer.received([as_bytes(each) for each in ticks], 1.0, 1.0)
+    facts = wire.conversation.read(run)
+    assert len([each for each in facts if isinstance(each, ProgressReceived)]) == 40
+    parts = [each for each in facts if isinstance(each, PartReceived)]
+    assert [each.number - run[0].number for each in parts] == [0, 7, 39]

@@ -90,3 +90,47 @@ def test_a_job_keeps_the_newest_parts_and_counts_all() -> None:
 def test_an_event_of_no_known_stream_changes_nothing(request_number: int | None) -> None:
     story = Story()
     assert story.tell(_part(story, request_number)) == ChangeSet()
+
+
+_IMAGE = {"type": "image", "mimeType": "image/png", "data": "A" * 137_336}
+_FILE = {"type": "resource", "resource": {"uri": "file:///a", "blob": "A" * 40}}
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (
+            [{"type": "text", "text": "half\nway \x1b[31m"}, _IMAGE],
+            r"half\nway \x1b[31m · image, 103.0 kB",
+        ),
+        (
+            [_FILE, {"type": "resource_link", "name": "log"}],
+            "resource, file:///a, 30 B · resource_link, log",
+        ),
+        ({"type": "text", "text": "<b>one</b>"}, "<b>one</b>"),
+        ("words", "words"),
+        ([None, 7, {}], "content · content · content"),
+        ([{"type": "text", "text": "x"}] * 50, " · ".join(12 * ["x"]) + " · …"),
+        ({"resource": {"resource": {"resource": {}}}}, "resource"),
+    ],
+)
+@pytest.mark.parametrize("method", ["notifications/progress", "notifications/tools/partial_result"])
+def test_content_is_shown_as_text_or_by_its_size(content: Any, shown: str, method: str) -> None:
+    story = Story()
+    request = story.call("a")
+    part = _part(story, request, method, progressToken="a", progress=1, content=content)
+    story.tell(part)
+    found = story.tracker.detail(1, story.now)
+    assert found is not None
+    assert jobs.part_row(found.parts[0], 0.0)[0] == shown
+    assert jobs.part_text(found.parts[0]) == jobs.part_text(part)
+
+
+def test_a_job_keeps_no_more_of_content_than_is_shown() -> None:
+    story = Story()
+    request = story.call("a")
+    content = [_IMAGE, {"type": "text", "text": "y" * 100_000}, _FILE] * 100
+    story.tell(_part(story, request, "notifications/progress", content=content))
+    found = story.tracker.detail(1, story.now)
+    assert found is not None
+    assert len(repr(found.parts[0].params)) < 10_000
