@@ -216,7 +216,13 @@ def test_the_entry_of_a_watched_server_is_the_one_that_is_written() -> None:
     (shown,) = _json_of("docs/watch-your-client.md")
     entry = json.loads(shown)
     home = "/home/me"
-    program = TapProgram((f"{home}/.local/bin/mcp-progress-monitor",), f"{home}/.venv/bin/python")
+    python = f"{home}/.venv/bin/python"
+    program = TapProgram(
+        (f"{home}/.venv/bin/mcp-progress-monitor",),
+        python,
+        interpreter=(python, "-I"),
+        has_proc=True,
+    )
     launch = wrapper(program, "files", "Cursor")
     written = [launch.command, *launch.args]
     assert [entry["command"], *entry["args"]][: len(written)] == written

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor.catalogue.taps import this_program, wrapper
 from tests.integration.commands import linux_only
 from tests.integration.tapping import PYTHON, tap_words
 from tests.patience import PATIENCE_S
@@ -76,36 +79,70 @@ def _by_hand(data_dir: Path) -> list[str]:
     return tap_words(data_dir)
 
 
-def test_the_environment_is_the_same_to_the_byte(tmp_path: Path) -> None:
-    for entries in ([*_USUAL, *_ODD], _USUAL, [*_ODD, *_USUAL], ["A=1"]):
-        _check({"environment": entries}, tmp_path, _by_hand(tmp_path))
+def _installed(data_dir: Path, shell: str = "/bin/sh") -> list[str]:
+    """As an entry in a client's file starts a tap."""
+    return [shell, *wrapper(this_program(data_dir), "a", "b").args]
 
 
-def test_what_else_a_process_inherits_is_the_same(tmp_path: Path) -> None:
+_SHELLS = [found for name in ("sh", "dash", "bash", "busybox-sh") if (found := shutil.which(name))]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [[*_USUAL, *_ODD], _USUAL, [*_ODD, *_USUAL], [*_USUAL, "A=1"], [*_USUAL, f"L={'x' * 60_000}"]],
+)
+def test_the_environment_is_the_same_to_the_byte(tmp_path: Path, entries: list[str]) -> None:
+    for command in [_by_hand(tmp_path), *(_installed(tmp_path, shell) for shell in _SHELLS)]:
+        _check({"environment": entries}, tmp_path, command)
+
+
+def test_an_environment_that_is_too_large_to_hand_over_starts_the_server(tmp_path: Path) -> None:
+    entries = [*_USUAL, *(f"V{number}={'x' * 1000}" for number in range(200))]
+    command = [*_installed(tmp_path), "/bin/cat", "/proc/self/environ"]
+    code, out, errors = _seen({"environment": entries}, tmp_path, command, "behind")
+    assert (code, errors) == (0, b"")
+    assert {entry.encode() for entry in entries} <= set(out.split(b"\0"))
+    assert b"MCP_TAP" not in out
+
+
+def test_what_python_would_read_does_not_reach_an_installed_tap(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('from sitecustomize')")
+    (tmp_path / "queue.py").write_text("raise SystemExit('shadowed')")
+    entries = [*_USUAL, f"PYTHONPATH={tmp_path}", "PYTHONHOME=/nowhere", "PYTHONWARNINGS=error"]
+    _check({"environment": entries}, tmp_path, _installed(tmp_path))
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_what_else_a_process_inherits_is_the_same(tmp_path: Path, is_installed: bool) -> None:
     given: Surroundings = {
         "environment": _USUAL,
         "folder": str(tmp_path),
-        "ignored": [signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1, signal.SIGURG],
+        "ignored": [signal.SIGHUP, signal.SIGUSR1, signal.SIGURG],
         "blocked": [signal.SIGTERM, signal.SIGUSR2],
         "files": [5, 9, 20],
         "limits": {"RLIMIT_CORE": 0, "RLIMIT_NOFILE": 100, "RLIMIT_STACK": 1 << 23},
         "umask": 0o027,
         "niceness": 3,
     }
-    _check(given, tmp_path, _by_hand(tmp_path))
+    if not is_installed:  # a shell never ignores it
+        given["ignored"].append(signal.SIGCHLD)
+    _check(given, tmp_path, (_installed if is_installed else _by_hand)(tmp_path))
 
 
-def test_a_server_starts_in_a_deleted_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_a_server_starts_in_a_deleted_folder(tmp_path: Path, is_installed: bool) -> None:
     given: Surroundings = {
         "environment": _USUAL,
         "folder": str(tmp_path / "deleted"),
         "is_folder_deleted": True,
     }
-    assert _seen(given, tmp_path, [*_by_hand(tmp_path), "/bin/echo", "here"], "behind") == (
-        *(0, b"here\n", b""),
-    )
+    command = (_installed if is_installed else _by_hand)(tmp_path)
+    code, out, errors = _seen(given, tmp_path, [*command, "/bin/echo", "here"], "behind")
+    assert (code, out) == (0, b"here\n")
+    assert b"Traceback" not in errors
 
 
+@pytest.mark.parametrize("is_installed", [False, True])
 @pytest.mark.parametrize(
     ("limit", "most", "why"),
     [
@@ -115,16 +152,52 @@ def test_a_server_starts_in_a_deleted_folder(tmp_path: Path) -> None:
     ],
 )
 def test_a_server_starts_alone_where_a_tap_cannot_run(
-    tmp_path: Path, limit: str, most: int, why: str
+    tmp_path: Path, limit: str, most: int, why: str, is_installed: bool
 ) -> None:
     given: Surroundings = {"environment": _USUAL, "limits": {limit: most}}
     if limit == "RLIMIT_NPROC":
         if os.geteuid() != 0:
             pytest.skip("the user's other processes count as well")
         given["user"] = _UNUSED
-    command = [*_by_hand(tmp_path), "/bin/sh", "-c", "echo alive; exit 3"]
-    assert _seen(given, tmp_path, command, "behind") == (
-        3,
-        b"alive\n",
-        f"mcp-progress-monitor tap: {why}. The server runs without being watched\n".encode(),
-    )
+    shell, *rest = _installed(tmp_path)
+    tap = [shell, "-p", *rest] if is_installed else _by_hand(tmp_path)  # keeps reading all files
+    command = [*tap, "/bin/sh", "-c", "echo alive; exit 3"]
+    code, out, errors = _seen(given, tmp_path, command, "behind")
+    assert (code, out) == (3, b"alive\n")
+    said = f"mcp-progress-monitor tap: {why}. The server runs without being watched\n".encode()
+    assert re.sub(rb"^[^\n]*Cannot fork\n", b"", errors) == said
+
+
+def _drawn(chance: random.Random, folder: Path) -> Surroundings:
+    """Surroundings at random."""
+    odd = chance.sample(_ODD, chance.randrange(len(_ODD)))
+    many = [
+        f"V{number}={chance.randbytes(9).hex()}" for number in range(chance.choice((0, 9, 400)))
+    ]
+    entries = [*_USUAL, *odd, *many]
+    chance.shuffle(entries)
+    signals = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGALRM, 40, 64)
+    return {
+        "environment": entries,
+        "folder": str(chance.choice((folder, Path("/"), Path("/proc")))),
+        "ignored": chance.sample(signals, chance.randrange(4)),
+        "blocked": chance.sample(signals, chance.randrange(4)),
+        "files": chance.sample(range(3, 32), chance.randrange(6)),
+        "limits": {
+            "RLIMIT_CORE": chance.choice((0, 1 << 20)),
+            "RLIMIT_NOFILE": chance.choice((64, 256, 1024)),
+            "RLIMIT_CPU": chance.choice((60, 600)),
+            "RLIMIT_FSIZE": chance.choice((1 << 16, 1 << 30)),
+        },
+        "umask": chance.choice((0, 0o022, 0o077)),
+        "niceness": chance.randrange(5),
+    }
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", range(60))
+def test_sixty_surroundings_are_the_same(tmp_path: Path, seed: int) -> None:
+    given = _drawn(random.Random(seed), tmp_path)  # noqa: S311  # no secret
+    for command in [_by_hand(tmp_path), *(_installed(tmp_path, shell) for shell in _SHELLS)]:
+        _check(given, tmp_path, command)

@@ -186,6 +186,8 @@ def _why_not(entry: Mapping[str, Any], *, is_shared: bool) -> str:
 def tapped(servers: Sequence[ClientServer], program: TapProgram) -> FileChange:
     """Add taps to servers of one file; an existing tap that can still run is kept.
 
+    One of an earlier version is brought into the form of this one.
+
     Raises:
         UserError: the file cannot be read, or an entry cannot be edited.
     """
@@ -340,7 +342,9 @@ def _changed(
 def _tapped(source: _Source, server: ClientServer, program: TapProgram) -> _Source:
     tap = source.tap(server)
     if tap is not None and tap.is_there:
-        return source
+        if not tap.is_older:
+            return source
+        program = program._replace(data_dir=program.data_dir or tap.data_dir)
     lead = wrapper(program, server.name, server.client.title)
     bare = _bare(source, server)
     return bare.edited(server, lambda entry: wrapped_text(entry, lead))

@@ -10,21 +10,36 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+import site
 import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import bundle
 from mcp_progress_monitor.path_checks import is_there
-from mcp_progress_monitor.paths import APPLICATION, default_data_dir, program_command
+from mcp_progress_monitor.paths import APPLICATION, default_data_dir, import_root, program_command
+from mcp_progress_monitor.tap.environment import HANDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SHELL: Final = "/bin/sh"
+_MOST_LINES: Final = 1700  # of 76 characters: no variable can hold more than 128 KB
+_HAND_OVER: Final = (
+    "trap 't \"$@\"' 0; "  # also where no process can be started, which ends a shell
+    f"{HANDED}=$(command -p base64 /proc/$$/environ 2>/dev/null); "
+    f"f() {{ [ $# -lt {_MOST_LINES} ]; }}; f ${HANDED} || {HANDED}=; export {HANDED}; exit; "
+)
+"""Hands the environment as the shell was given it to the tap, for the server.
+
+Clients expand `${…}`, so that the length is found by counting the lines.
+"""
 _SCRIPT: Final = re.compile(
-    r't=\$0; \[ -x "\$t" \] && (?:\[ -e (?P<needed>.+?) \] && )?'
-    r'exec "\$t" (?P<options>.*?) -- "\$@"; exec "\$@"',
+    r"(?:(?P<older>t=\$0; )?)"
+    r'\[ -x "\$[t0]" \] && (?:\[ -e (?P<needed>.+?) \] && )?'
+    r"(?P<handing>\{ t\(\) \{ )?"
+    r'exec (?P<interpreter>.*?)"\$[t0]" (?P<options>.*?) -- "\$@"; '
+    rf'(?(handing)\}}; {re.escape(_HAND_OVER)}\}}; )exec "\$@"',
     re.DOTALL,
 )
 _TAP: Final = "tap"
@@ -38,14 +53,17 @@ _DEEPEST: Final = 20  # levels of taps within taps
 class TapProgram(NamedTuple):
     """The command with which a client starts this program.
 
-    `command` starts with an absolute path. `needed` is another file that it requires, or empty;
-    `data_dir` is where it records, None for the default.
+    `command` starts with an absolute path, and `interpreter`, if it is not empty, has to run that
+    file. `needed` is another file that it requires, or empty; `data_dir` is where it records, None
+    for the default. `has_proc` says that the system shows the environment of a process as a file.
     """
 
     command: tuple[str, ...]
     needed: str = ""
     data_dir: Path | None = None
     is_windows: bool = False
+    interpreter: tuple[str, ...] = ()
+    has_proc: bool = False
 
 
 class Launch(NamedTuple):
@@ -59,7 +77,8 @@ class EntryTap(NamedTuple):
     """A tap found around a command.
 
     `lead` is the number of arguments before the server's command. `name` and `client` are the
-    values of its options.
+    values of its options. `is_older` marks the form that earlier versions wrote, with which a shell
+    may change the server's environment.
     """
 
     program: str
@@ -67,6 +86,7 @@ class EntryTap(NamedTuple):
     name: str | None = None
     client: str | None = None
     data_dir: Path | None = None
+    is_older: bool = False
 
     @property
     def is_there(self) -> bool:
@@ -80,11 +100,25 @@ def this_program(data_dir: Path | None = None) -> TapProgram:
     It is written into the entry unless it is the default in a client without our environment.
     """
     command = tuple(program_command())
+    is_script = sys.platform != "win32" and not bundle.is_bundled() and len(command) == 1
     # A script often breaks because its Python was upgraded or removed. Once the shell has tried to
     # start it, it cannot start the server any more, so it checks first.
     needed = "" if bundle.is_bundled() else (sys.executable if len(command) == 1 else command[-1])
     is_usual = data_dir is None or data_dir == _bare_default()
-    return TapProgram(command, needed, None if is_usual else data_dir, sys.platform == "win32")
+    return TapProgram(
+        command,
+        needed,
+        None if is_usual else data_dir,
+        sys.platform == "win32",
+        (sys.executable, _isolation()) if is_script else (),
+        sys.platform == "linux",
+    )
+
+
+def _isolation() -> str:
+    """The option with which Python ignores the server's variables, such as PYTHONHOME."""
+    is_users = site.ENABLE_USER_SITE and import_root().is_relative_to(site.getusersitepackages())
+    return "-EP" if is_users else "-I"  # which ignores packages installed for the user alone
 
 
 def _bare_default() -> Path | None:
@@ -102,8 +136,16 @@ def wrapper(program: TapProgram, name: str, client: str) -> Launch:
     if program.is_windows:
         return Launch(program.command[0], (*args, _END))
     check = f"[ -e {shlex.quote(program.needed)} ] && " if program.needed else ""
-    script = f't=$0; [ -x "$t" ] && {check}exec "$t" {shlex.join(args)} -- "$@"; exec "$@"'
+    run = f'exec {_joined(program.interpreter)}"$0" {shlex.join(args)} -- "$@"'
+    if program.has_proc:
+        run = f"{{ t() {{ {run}; }}; {_HAND_OVER}}}"
+    script = f'[ -x "$0" ] && {check}{run}; exec "$@"'
     return Launch(SHELL, ("-c", script, program.command[0]))
+
+
+def _joined(words: Sequence[str]) -> str:
+    """The words for a shell, each with a space after it."""
+    return "".join(f"{shlex.quote(word)} " for word in words)
 
 
 def shown_name(name: str) -> str:
@@ -177,12 +219,14 @@ def _of_shell(command: str, words: list[str]) -> EntryTap | None:
     if script is None:
         return None
     try:
-        options = shlex.split(script["options"])
+        options, interpreter = shlex.split(script["options"]), shlex.split(script["interpreter"])
     except ValueError:
         return None
-    if _TAP not in options or shlex.join(options) != script["options"]:
+    is_plain = _joined(interpreter) == script["interpreter"]
+    if _TAP not in options or shlex.join(options) != script["options"] or not is_plain:
         return None  # another script, or several commands
-    return _with_options(words[2], 3, options[options.index(_TAP) + 1 :])
+    tap = _with_options(words[2], 3, options[options.index(_TAP) + 1 :])
+    return tap._replace(is_older=script["older"] is not None)
 
 
 def _of_program(command: str, words: list[str]) -> EntryTap | None:

@@ -110,7 +110,7 @@ def test_only_the_words_of_the_command_change(tmp_path: Path) -> None:
 
     def script(name: str) -> str:
         return json.dumps(
-            f't=$0; [ -x "$t" ] && exec "$t" tap --name {name} --client Cursor -- "$@"; exec "$@"'
+            f'[ -x "$0" ] && exec "$0" tap --name {name} --client Cursor -- "$@"; exec "$@"'
         )
 
     expected = (
@@ -186,7 +186,7 @@ def test_a_toml_entry_without_arguments_gets_them_in_a_line_below(tmp_path: Path
     install(file, CODEX, TapProgram(("/opt/x",)))
     lines = file.read_text().splitlines()
     assert lines[1] == '  command = "/bin/sh" # why'
-    assert lines[2].startswith('  args = [ "-c", "t=$0; ')
+    assert lines[2].startswith('  args = [ "-c", "[ -x ')
     assert lines[2].endswith(', "/opt/x", "x" ]')
     assert lines[3] == "enabled = true"
 
@@ -206,6 +206,19 @@ def test_a_tap_whose_program_is_gone_is_replaced(tmp_path: Path) -> None:
     after = install(file, program=HERE).after
     put(file, JSON)
     assert install(file, program=HERE).after == after
+
+
+def test_a_tap_of_an_earlier_version_is_renewed_and_can_be_removed(tmp_path: Path) -> None:
+    older = 't=$0; [ -x "$t" ] && exec "$t" tap --name a --data-dir /d -- "$@"; exec "$@"'
+    entry = {"command": "/bin/sh", "args": ["-c", older, sys.executable, "npx", "-y"]}
+    file = put(tmp_path / "mcp.json", json.dumps({"mcpServers": {"a": entry}}))
+    install(file)
+    (server,) = servers(file)
+    assert server.tap is not None
+    assert (server.tap.is_older, server.tap.data_dir) == (False, Path("/d"))
+    assert install(file).servers == ()
+    remove(file)
+    assert json.loads(file.read_text())["mcpServers"]["a"] == {"command": "npx", "args": ["-y"]}
 
 
 def test_taking_out_one_server_leaves_the_others(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.catalogue.taps import (
+    EntryTap,
     Launch,
     TapProgram,
     entry_tap,
@@ -30,6 +31,12 @@ from mcp_progress_monitor.catalogue.taps import (
 POSIX = TapProgram(("/opt/it's/mcp-progress-monitor",), "/opt/py thon")
 WINDOWS = TapProgram(("D:\\Programs\\a b\\mcp-progress-monitor.exe",), is_windows=True)
 CHECKOUT = TapProgram(("/usr/bin/python3", "-I", "/src/app/__main__.py"), "/src/app/__main__.py")
+SCRIPT = TapProgram(
+    ("/opt/bin/mcp-progress-monitor",),
+    "/opt/bin/python",
+    interpreter=("/opt/bin/python", "-I"),
+    has_proc=True,
+)
 _WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 _COMMAND = _WORD.filter(bool)
 needs_shell = pytest.mark.skipif(sys.platform == "win32", reason="no /bin/sh")
@@ -62,9 +69,17 @@ def test_the_entry_is_the_one_that_is_promised() -> None:
         "/bin/sh",
         (
             "-c",
-            't=$0; [ -x "$t" ] && exec "$t" tap --name files --client cursor -- "$@"; exec "$@"',
+            '[ -x "$0" ] && exec "$0" tap --name files --client cursor -- "$@"; exec "$@"',
             "/opt/bin/mcp-progress-monitor",
         ),
+    )
+    assert wrapper(SCRIPT, "files", "cursor").args[1] == (
+        '[ -x "$0" ] && [ -e /opt/bin/python ] && { t() { '
+        'exec /opt/bin/python -I "$0" tap --name files --client cursor -- "$@"; }; '
+        "trap 't \"$@\"' 0; "
+        "MCP_TAP_ENVIRON=$(command -p base64 /proc/$$/environ 2>/dev/null); "
+        "f() { [ $# -lt 1700 ]; }; f $MCP_TAP_ENVIRON || MCP_TAP_ENVIRON=; "
+        'export MCP_TAP_ENVIRON; exit; }; exec "$@"'
     )
     assert wrap(WINDOWS, "npx", "-y") == (
         "D:\\Programs\\a b\\mcp-progress-monitor.exe",
@@ -117,7 +132,16 @@ def test_a_command_that_is_not_there_fails_as_without_a_tap(tmp_path: Path) -> N
 
 
 @given(
-    st.sampled_from([POSIX, WINDOWS, CHECKOUT, CHECKOUT._replace(is_windows=True)]),
+    st.sampled_from(
+        [
+            *(POSIX, WINDOWS, CHECKOUT, CHECKOUT._replace(is_windows=True)),
+            *(
+                SCRIPT,
+                SCRIPT._replace(interpreter=("/a b/it's", "-EP")),
+                POSIX._replace(has_proc=True),
+            ),
+        ]
+    ),
     _COMMAND,
     st.lists(_WORD, max_size=3),
     _WORD,
@@ -135,6 +159,33 @@ def test_the_server_is_found_inside_any_number_of_taps(
         assert tap.program == program.command[0]
         assert (tap.name, tap.client) == (shown_name(name), "Claude Code")
     assert unwrapped(*launch) == inner
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        't=$0; [ -x "$t" ] && exec "$t" tap --name a --client b -- "$@"; exec "$@"',
+        't=$0; [ -x "$t" ] && [ -e / ] && exec "$t" -I /x tap --name a --client b -- "$@"; exec "$@"',
+    ],
+)
+def test_a_tap_of_an_earlier_version_is_found(script: str) -> None:
+    tap = tap_of("/bin/sh", ["-c", script, "/opt/monitor", "npx"])
+    assert tap == EntryTap("/opt/monitor", 3, "a", "b", is_older=True)
+    now = tap_of(*wrap(SCRIPT, "npx"))
+    assert now is not None
+    assert not now.is_older
+
+
+@needs_shell
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_changes_no_variable_of_a_server_that_it_starts_alone(
+    tmp_path: Path, shell: str
+) -> None:
+    launch = wrap(SCRIPT._replace(command=(str(tmp_path / "gone"),)), "/bin/sh", "-c", "echo $t$f")
+    done = subprocess.run(
+        [shell, *launch.args], env={"t": "1", "f": "2"}, capture_output=True, check=True
+    )
+    assert done.stdout == b"12\n"
 
 
 def test_what_a_tap_was_reported_is_found_in_its_words() -> None:
