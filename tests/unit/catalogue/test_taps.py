@@ -165,7 +165,7 @@ def test_the_server_is_found_inside_any_number_of_taps(
     "script",
     [
         't=$0; [ -x "$t" ] && exec "$t" tap --name a --client b -- "$@"; exec "$@"',
-        't=$0; [ -x "$t" ] && [ -e / ] && exec "$t" -I /x tap --name a --client b -- "$@"; exec "$@"',
+        't=$0; [ -x "$t" ] && [ -e / ] && exec "$t" /x tap --name a --client b -- "$@"; exec "$@"',
     ],
 )
 def test_a_tap_of_an_earlier_version_is_found(script: str) -> None:
