@@ -51,7 +51,7 @@ class HandTap:
         if script is not None:
             about["script"] = script
         started = datetime.datetime.fromtimestamp(self.when, datetime.UTC).isoformat()
-        fields = {
+        self._header = {
             "program": "mcp-progress-monitor 0.0.0",
             "started": started,
             "at": self.at,
@@ -60,7 +60,16 @@ class HandTap:
             "run": os.urandom(16).hex(),
             "tap": about,
         }
-        self.path.write_bytes(header(fields))
+        self._written = self.path
+        self.path.write_bytes(header(self._header))
+
+    def begin_part(self, part: int) -> None:
+        """Continue in another file, as when one is full."""
+        lines = sum(
+            file.read_bytes().count(b"\n") - 1 for file in self.path.parent.glob("*.mcprec")
+        )
+        self._written = self.path.with_suffix(f".{part}.mcprec")
+        self._written.write_bytes(header({**self._header, "first": lines + 1, "part": part}))
 
     def line(self, channel: Channel, raw: bytes, passed_s: float = 0.0, number: int = 1) -> bytes:
         """One line, `passed_s` after the last."""
@@ -71,7 +80,7 @@ class HandTap:
 
     def write(self, *lines: bytes) -> None:
         """Add lines, or parts of them."""
-        with self.path.open("ab") as file:
+        with self._written.open("ab") as file:
             file.write(b"".join(lines))
 
     def event(self, name: str, **fields: Any) -> bytes:

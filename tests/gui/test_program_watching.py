@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -134,7 +133,6 @@ async def test_a_job_left_while_no_window_was_open_is_shown_at_the_next_start(
     tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), tap.tick(4))
     tap.write(tap.answer(_meta={"nextResumeToken": "T1"}))
     tap.end()
-    os.utime(tap.path, (tap.when - 60, tap.when - 60))
     async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
         await until(lambda: states(program) == [JobState.RESUMABLE])
         (job,) = (program.engine.jobs.snapshot(each) for each in program.engine.jobs.ids())

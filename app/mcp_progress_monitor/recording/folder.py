@@ -165,11 +165,8 @@ class RecordingsFolder:
             for run, path in _oldest_parts(self.path, names).items():
                 if path.name in known:
                     continue
-                if _lock_path(run).name in names:
-                    is_over = not self._is_written_elsewhere(run)
-                else:
-                    is_over = _is_settled(path)
-                if is_over:
+                # A tap locks its run before it names the file, which a scan may find first.
+                if not is_there(_lock_path(run)) or not self._is_written_elsewhere(run):
                     found.append(path)
         return sorted(found, key=lambda path: path.name)
 

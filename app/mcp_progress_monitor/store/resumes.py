@@ -136,16 +136,16 @@ class ResumeStore:
         Raises:
             UserError: it is not saved.
         """
-        identity = watched.identity_of(origin, started_when)
+        identities = watched.identities_of(origin, started_when)
 
         def work(connection: sqlite3.Connection) -> SavedChain | WatchedEnding | None:
-            known = watched.find(connection, identity)
+            known = watched.find(connection, identities)
             chain = known.chain
             if known.ending is not None or (chain is None and token is None):
                 return known.ending
             if chain is None:
                 chain = statements.add_chain(connection, origin, standing, started_when, when)
-                watched.link(connection, identity, chain=chain)
+                watched.link(connection, identities[0], chain=chain)
             elif not statements.is_newer(connection, chain, when, is_token=token is not None):
                 return _read(statements.row_of(connection, chain), self._living_others)
             statements.rest(connection, chain, standing, reason, when)

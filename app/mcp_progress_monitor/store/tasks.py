@@ -116,14 +116,14 @@ class TaskStore:
         Raises:
             UserError: it is not saved.
         """
-        identity = watched.identity_of(origin, times.started_when, task)
+        identities = watched.identities_of(origin, times.started_when, task)
 
         def work(connection: sqlite3.Connection) -> SavedTaskId | None:
-            known = watched.find(connection, identity)
+            known = watched.find(connection, identities)
             if known.task is not None or known.ending is not None:
                 return known.task
             saved = _add(connection, origin, task, standing, times, is_flat=is_flat, owner=None)
-            watched.link(connection, identity, task=saved)
+            watched.link(connection, identities[0], task=saved)
             return saved
 
         await self._move_in()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.store.chains import Origin
 
+_OF_SDK: Final = 'watched by "mcp"'  # the Python SDK's name of a client that gives none
 _KEPT_S: Final = 90 * 86_400.0  # how long it is remembered that a job has ended here
 
 
@@ -35,20 +36,33 @@ class KnownWatched(NamedTuple):
     ending: WatchedEnding | None = None
 
 
-def identity_of(origin: Origin, began: float, task: str = "") -> str:
-    """What a job of another client is, whoever watches it: a server's request of that moment."""
-    text = json.dumps([origin.server_key, origin.method, began, task])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def identities_of(origin: Origin, began: float, task: str = "") -> tuple[str, ...]:
+    """Identify a job of another client, whoever watches it: a server's request of that moment.
+
+    The first one is saved; version 0.1.0 put the client's name before the server's key, which may
+    have been the one of its SDK.
+    """
+    key = origin.server_key
+    _, _, bare = key.partition("\n")
+    earlier = (key, f"{_OF_SDK}\n{bare}") if bare else ()
+    return tuple(_hashed(each, origin.method, began, task) for each in (bare or key, *earlier))
 
 
-def find(connection: sqlite3.Connection, identity: str) -> KnownWatched:
-    row = connection.execute(
-        "SELECT chain, task, ending FROM watched WHERE identity = ?", (identity,)
-    ).fetchone()
-    if row is None:
-        return KnownWatched()
-    is_ended = row["chain"] is None and row["task"] is None
-    return KnownWatched(row["chain"], row["task"], _ending(row["ending"]) if is_ended else None)
+def _hashed(*identity: object) -> str:
+    return hashlib.sha256(json.dumps(identity).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def find(connection: sqlite3.Connection, identities: Iterable[str]) -> KnownWatched:
+    """Find what is saved under one of `identities`."""
+    for identity in identities:
+        row = connection.execute(
+            "SELECT chain, task, ending FROM watched WHERE identity = ?", (identity,)
+        ).fetchone()
+        if row is not None:
+            is_ended = row["chain"] is None and row["task"] is None
+            ending = _ending(row["ending"]) if is_ended else None
+            return KnownWatched(row["chain"], row["task"], ending)
+    return KnownWatched()
 
 
 def _ending(value: object) -> WatchedEnding:

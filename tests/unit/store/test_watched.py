@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,3 +95,25 @@ async def test_a_task_is_saved_once_and_not_after_its_end_here(data_dir: Path) -
         ended = await other.tasks.note_watched(ORIGIN, "a", standing, is_flat=True, times=times)
         assert ended is None
         assert await store.tasks.tasks() == []
+
+
+async def test_a_chain_that_version_0_1_0_saved_with_its_clients_name_is_found(
+    data_dir: Path,
+) -> None:
+    key = 'watched by "mcp"\n{"command":"db"}'
+    method = ORIGIN.method
+    old = hashlib.sha256(json.dumps([key, method, 10.0, ""]).encode()).hexdigest()
+    origin = ORIGIN._replace(server_key='watched by "Cursor"\n{"command":"db"}')
+
+    async def noted_of(store: ResumeStore) -> SavedChain:
+        found = await store.note_watched(
+            origin, "t1", SavedProgress(1), [FIRST], started_when=10.0, when=20.0
+        )
+        assert isinstance(found, SavedChain)
+        return found
+
+    async with opened(data_dir) as store:
+        before = await noted_of(store)
+    query(data_dir, "UPDATE watched SET identity = ?", old)
+    async with opened(data_dir) as store:
+        assert (await noted_of(store)).id == before.id
