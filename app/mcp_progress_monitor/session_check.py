@@ -15,12 +15,19 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 
 from mcp_progress_monitor import __version__
-from mcp_progress_monitor.checking.report import Baseline, CheckedFile, Report, ReportedResult
+from mcp_progress_monitor.checking.report import (
+    UNTESTED,
+    Baseline,
+    CheckedFile,
+    Report,
+    ReportedResult,
+)
 from mcp_progress_monitor.checking.results import SEVERITIES
 from mcp_progress_monitor.cli.check import RecordingCheck, as_text
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.formatting import size
 from mcp_progress_monitor.paths import APPLICATION
@@ -70,7 +77,10 @@ class CheckedRecording:
         self.path = path
 
     def findings(self, level: LevelName = "note") -> tuple[ReportedResult, ...]:
-        """What was found of this level and graver, in the order of the recording."""
+        """What was found of this level and graver, in the order of the recording.
+
+        `UserError` if no rule could be tested, which proves nothing.
+        """
         return tuple(each for each in self._file().results if _has_error(each, level))
 
     def assert_no_findings(self, level: LevelName = "error", ignore: Collection[str] = ()) -> None:
@@ -100,7 +110,10 @@ class CheckedRecording:
         unread = check.run(_CHECK_S)
         if unread:
             warnings.warn(f"{self.path.name}: {unread}", stacklevel=3)
-        return check.file(self.path.name, check.judge.results)
+        file = check.file(self.path.name, check.judge.results)
+        if not (unread or file.tested):
+            raise UserError(ErrorDetails("Nothing was tested", str(self.path), f"{UNTESTED}."))
+        return file
 
 
 class CheckedSession(CheckedRecording):

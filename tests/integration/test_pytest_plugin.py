@@ -24,6 +24,7 @@ from mcp_progress_monitor.session_check import CallFailed, CheckedSession, Sessi
 from tests.integration.commands import DEMO, PROGRAM, ROOT
 from tests.integration.tapping import frames_of
 from tests.servers.definition import COMMAND
+from tests.taps import HandTap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -199,11 +200,12 @@ def test_a_server_that_floods_is_not_read_while_it_is_checked(
             before = session.path.stat().st_size
             time.sleep(0.5)
             grown.append(session.path.stat().st_size - before)
-            return ""
+            return "Only a part was checked."
 
         with monkeypatch.context() as patch:
             patch.setattr(RecordingCheck, "run", run)
-            session.findings()
+            with pytest.warns(UserWarning, match="a part"):
+                session.findings()
         assert {"PROG-3", "PROG-9"} <= {each.rule for each in session.findings()}
     assert grown == [0]
 
@@ -236,6 +238,18 @@ def test_servers_and_recordings_that_cannot_be_used(check: SessionCheck, tmp_pat
     for name in ("text.mcprec", "missing.mcprec"):
         with pytest.raises(UserError, match=name):
             check.recording(tmp_path / name).findings()
+
+
+def test_a_recording_in_which_nothing_was_tested_has_no_findings_to_trust(
+    check: SessionCheck, tmp_path: Path
+) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.opened(), tap.closed())
+    recording = check.recording(tap.path)
+    with pytest.raises(UserError, match="Nothing was tested"):
+        recording.findings()
+    with pytest.raises(UserError, match="Nothing was tested"):
+        recording.assert_no_findings()
 
 
 # The workflow of the manual

@@ -6,7 +6,9 @@ import datetime
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
+from mcp_progress_monitor.checking.report import UNTESTED
 from mcp_progress_monitor.findings.advice import ADVICE
+from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.formatting import visible
 
 if TYPE_CHECKING:
@@ -29,8 +31,10 @@ def as_junit(report: Report) -> str:
 
     It is valid for the schemas of Apache Ant and Jenkins.
     """
-    servers = ((file, server) for file in report.files for server in file.servers)
+    servers = [(file, server) for file in report.files for server in file.servers]
     suites = [_suite(report, *each, place) for place, each in enumerate(servers)]
+    untested = [file for file in report.files if not file.tested and report.fail_on]
+    suites += [_untested(file, place) for place, file in enumerate(untested, len(suites))]
     body = "".join(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n{body}</testsuites>\n'
 
@@ -47,24 +51,39 @@ def _suite(report: Report, file: CheckedFile, server: CheckedServer, place: int)
             inner = _failure([r for r in of_server if r.rule == id_ and report.fails(r)])
         cases.append(f"    <testcase{case}>{inner}</testcase>\n")
     others = [result for result in of_server if not report.fails(result)]
-    head = _attributes(
-        name=server.name,
-        package=file.path,
-        id=place,
-        timestamp=_moment(file.begun_when),
-        hostname=_HOST,
-        tests=len(cases),
-        failures=len(failed),
-        errors=0,
-        skipped=len(skipped),
-        time=f"{file.duration_s:.3f}",
-    )
+    head = _head(file, server.name, place, len(cases), len(failed), len(skipped))
     notes = _clean("\n".join(file.notes))
     revisions = _attributes(name="revisions", value=" ".join(server.revisions))
     return (
         f"  <testsuite{head}>\n    <properties><property{revisions}/></properties>\n"
         f"{''.join(cases)}    <system-out>{_clean(_texts(others))}</system-out>\n"
         f"    <system-err>{notes}</system-err>\n  </testsuite>\n"
+    )
+
+
+def _untested(file: CheckedFile, place: int) -> str:
+    """A suite that fails: without it, CI servers show a file without tested rules as passed."""
+    case = _attributes(name="Rules tested", classname=file.path, time="0")
+    failure = _attributes(message=UNTESTED, type=Level.ERROR.value)
+    return (
+        f"  <testsuite{_head(file, file.path, place, 1, 1, 0)}>\n    <properties/>\n"
+        f"    <testcase{case}><failure{failure}/></testcase>\n"
+        f"    <system-out/>\n    <system-err/>\n  </testsuite>\n"
+    )
+
+
+def _head(file: CheckedFile, name: str, place: int, tests: int, failures: int, skipped: int) -> str:
+    return _attributes(
+        name=name,
+        package=file.path,
+        id=place,
+        timestamp=_moment(file.begun_when),
+        hostname=_HOST,
+        tests=tests,
+        failures=failures,
+        errors=0,
+        skipped=skipped,
+        time=f"{file.duration_s:.3f}",
     )
 
 

@@ -52,6 +52,12 @@ class CheckedServer(NamedTuple):
     tools: dict[str, str]
 
 
+UNTESTED: Final = (
+    "No rule could be tested: no revision was agreed on, or nothing was sent. Record a session in "
+    "which the server answers"
+)
+
+
 class CheckedFile(NamedTuple):
     """A recording and its results.
 

@@ -6,7 +6,7 @@ import json
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.checking.report import by_level
+from mcp_progress_monitor.checking.report import UNTESTED, by_level
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.rules import RULES
 
@@ -34,7 +34,7 @@ def as_sarif(report: Report) -> str:
             {"location": {"uri": _uri(file)}, "description": {"text": "Recording of a session"}}
             for file in report.files
         ],
-        "invocations": [{"executionSuccessful": True, **_notifications(report)}],
+        "invocations": [{"executionSuccessful": not report.untested, **_notifications(report)}],
         "results": [
             _result(result, file, index, places[result.rule])
             for index, file in enumerate(report.files)
@@ -52,7 +52,11 @@ def _notifications(report: Report) -> dict[str, Any]:
         artifact = {"artifactLocation": {"uri": _uri(file), "index": index}}
         locations = [{"physicalLocation": artifact}]
         found += [
-            {"level": "note", "message": {"text": text}, "locations": locations}
+            {
+                "level": "error" if text == UNTESTED else "note",
+                "message": {"text": text},
+                "locations": locations,
+            }
             for text in file.notes
         ]
     dropped = sum(file.dropped for file in report.files)

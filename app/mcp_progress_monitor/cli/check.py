@@ -16,6 +16,7 @@ from mcp_progress_monitor.checking.connection import Evidence
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.junit import as_junit
 from mcp_progress_monitor.checking.report import (
+    UNTESTED,
     Baseline,
     CheckedFile,
     CheckedServer,
@@ -54,10 +55,6 @@ _SHOWN_ERRORS: Final = 10
 _SHOWN_PLACES: Final = 20  # listed findings with the same text; other formats list all
 _SHOWN_TEXTS: Final = 5  # listed texts of one rule
 _NEVER: Final = "never"
-_UNTESTED: Final = (
-    "No rule could be tested: no revision was agreed on, or nothing was sent. Record a session in "
-    "which the server answers"
-)
 LEVELS: Final = (*(level.value for level in Level), _NEVER)
 
 
@@ -203,7 +200,7 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     shown = os.path.relpath(path) if path.is_relative_to(os.curdir) else str(path)
     found = _wanted(playback, order.where, list(check.judge.results))
     file = check.file(shown, found, baseline.fingerprints)
-    untested = () if file.tested else (_UNTESTED,)
+    untested = () if file.tested else (UNTESTED,)
     return file._replace(notes=(*file.notes, *order.notes, *untested))
 
 

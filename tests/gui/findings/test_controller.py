@@ -205,7 +205,7 @@ async def test_a_replay_that_begins_again_has_no_findings_yet(
         await found(program)
         program.window.docks["findings"].raise_()
         program.replay.restart()
-        assert program.window.findings_pane.empty.text().startswith("No findings.")
+        assert program.window.findings_pane.empty.text().startswith("No rule was tested yet.")
         assert program.window.docks["findings"].windowTitle() == "Findings"
         program.replay.read_all()
         await found(program)

@@ -59,7 +59,7 @@ def rules(pane: FindingsPane) -> list[tuple[str, str]]:
 
 def test_an_empty_pane_says_what_will_be_there(pane: FindingsPane) -> None:
     assert pane.empty.isVisible()
-    assert pane.empty.text().startswith("No findings.")
+    assert pane.empty.text().startswith("No rule was tested yet.")
     assert not pane.details.isVisible()
     assert not pane.ignored.isVisible()
 

@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree  # of our own making
 
 from mcp_progress_monitor.checking.junit import as_junit
+from mcp_progress_monitor.checking.report import CheckedFile
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.finding import Level
 from tests.unit.checking.test_report import checked, report
@@ -69,3 +70,14 @@ def test_what_a_server_says_cannot_break_the_document() -> None:
 def test_times_beyond_the_calendar_are_the_epoch() -> None:
     assert _suite(begun_when=1e300).get("timestamp") == "1970-01-01T00:00:00"
     assert _suite(begun_when=None).get("timestamp") == "1970-01-01T00:00:00"
+
+
+def test_a_file_in_which_nothing_was_tested_is_a_suite_that_fails() -> None:
+    empty = CheckedFile("empty.mcprec", 2, 0, (), ())
+    made = report([])._replace(files=(empty,))
+    (suite,) = ElementTree.fromstring(as_junit(made))  # noqa: S314  # idem
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    (failure,) = suite.findall("testcase/failure")
+    assert str(failure.get("message")).startswith("No rule could be tested")
+    never = as_junit(made._replace(fail_on=None))
+    assert not list(ElementTree.fromstring(never))  # noqa: S314  # idem

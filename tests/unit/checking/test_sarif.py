@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from mcp_progress_monitor.checking.report import UNTESTED, CheckedFile
 from mcp_progress_monitor.checking.sarif import as_sarif
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.finding import Level
@@ -91,6 +92,14 @@ def test_what_has_to_be_known_of_a_file_is_a_note_about_it() -> None:
     assert (said["level"], said["message"]["text"]) == ("note", "Changed by the script faults.txt")
     (place,) = said["locations"]
     assert place["physicalLocation"]["artifactLocation"] == {"uri": "a%20b.mcprec", "index": 0}
+
+
+def test_a_run_in_which_nothing_was_tested_did_not_succeed() -> None:
+    empty = CheckedFile("empty.mcprec", 2, 0, (), (), notes=(UNTESTED,))
+    (run,) = json.loads(as_sarif(report([])._replace(files=(empty,))))["runs"]
+    (invocation,) = run["invocations"]
+    (said,) = invocation["toolExecutionNotifications"]
+    assert (invocation["executionSuccessful"], said["level"]) == (False, "error")
 
 
 def test_what_was_left_out_is_reported() -> None:

@@ -55,8 +55,8 @@ _WIDE: Final = 900
 _RULES_MS: Final = 1000
 _TYPED_MS: Final = 250  # a filter is applied so long after the last key; Enter applies it at once
 _SHARES: Final = [640, 360]
-_NOTHING: Final = (
-    "No findings.\n\nEvery recorded message is checked against the rules of the protocol. "
+_ABOUT: Final = (
+    "Every recorded message is checked against the rules of the protocol. "
     "Violations by servers and other clients are listed here, with what the specification "
     "requires and how to fix them. “Rules” shows which rules were tested."
 )
@@ -326,6 +326,7 @@ class FindingsPane(QWidget):
             ServerRules(name, watch.revisions(name), state) for name, state in watch.rules().items()
         ]
         self.rules.show_rules(rows)
+        self.empty.setText(self._why_empty())
         if self.rules_button.isChecked():
             self._show_details()
 
@@ -354,7 +355,8 @@ class FindingsPane(QWidget):
         if self.shown.rowCount():
             return ""
         if not self.model.rowCount():
-            return _NOTHING
+            is_tested = any(state.tried for state in self.model.watch.rules().values())
+            return f"{'No findings' if is_tested else 'No rule was tested yet'}.\n\n{_ABOUT}"
         if self.shown.has_test:
             return "No finding matches the filter."
         return "All findings are ignored. “Ignored” shows them."
