@@ -79,9 +79,9 @@ class RecordedOffers:
         self._errors: dict[str, ErrorDetails] = {}
 
     @property
-    def has_tools(self) -> bool:
-        """Whether the tools are known."""
-        return LIST_TOOLS in self._items
+    def unlisted(self) -> frozenset[str]:
+        """The methods of lists that were never answered."""
+        return frozenset(_READERS.keys() - self._items.keys() - self._errors.keys())
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -193,7 +193,7 @@ class _Server:
         bare, offers = self.bare, self.offers
         return bare._replace(
             tools=offers.tools,
-            has_listed_tools=offers.has_tools,
+            unlisted=offers.unlisted,
             resources=offers.resources,
             prompts=offers.prompts,
             events=offers.events,

@@ -128,7 +128,7 @@ class ServerSnapshot(NamedTuple):
     health: Health | None = None
     sign_in: SignIn | None = None
     waiting: Waiting | None = None
-    has_listed_tools: bool = True  # False if a watched client never asked for them
+    unlisted: frozenset[str] = frozenset()  # list methods that a watched client never called
 
     @property
     def settings(self) -> ServerSettings:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.messages import LIST_TOOLS
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def about(
     facts: tuple[str, ...] = (transport_word(server), _restarts(server))
     if server.state is ServerState.CONNECTED:
         count = formatting.count(len(server.tools), "tool")
-        tools = count if server.has_listed_tools else "tools not listed"
+        tools = "tools not listed" if LIST_TOOLS in server.unlisted else count
         facts = (_update_count(server), tools, server.revision or "", *facts)
     parts = (first, _stray(stray_ticks), *facts)
     return " · ".join(formatting.one_line(part) for part in parts if part)

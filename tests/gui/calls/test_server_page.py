@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 from mcp_progress_monitor.gui.calls.offers import OfferKind
 from mcp_progress_monitor.gui.calls.server_page import OfferDelegate, ServerPage
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
-from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT
+from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, LIST_TOOLS
 from mcp_progress_monitor.protocol.offers import (
     EventType,
     Prompt,
@@ -123,6 +123,15 @@ def test_a_recordings_tools_cannot_be_called(qtbot: QtBot, appearance: Appearanc
     page.show_server(SERVER._replace(state=ServerState.CLOSED, tools=()))
     assert not page.connect_button.isVisible()
     assert page.empty.text() == "The recording has no list of its tools."
+
+
+def test_what_a_watched_client_never_listed_is_not_counted(page: ServerPage) -> None:
+    page.show_server(SERVER._replace(tools=(), unlisted=frozenset({LIST_TOOLS})))
+    page.kinds.setCurrentIndex(0)
+    assert page.kinds.tabText(0) == "Tools"
+    assert page.empty.text() == "The client has not listed the server's tools."
+    page.show_server(SERVER._replace(tools=()))
+    assert (page.kinds.tabText(0), page.empty.text()) == ("Tools 0", "The server lists no tools.")
 
 
 def test_tools_prompts_and_resources_are_counted_and_listed(page: ServerPage) -> None:

@@ -85,3 +85,11 @@ def test_types_of_events_skills_and_the_latest_events_are_read(
     assert [each.name for each in server.events] == ["build.finished"]
     assert [each.uri for each in server.skills] == ["skill://a/SKILL.md"]
     assert [each.params["eventId"] for each in server.latest_events] == ["e"]
+
+
+def test_lists_that_the_client_never_asked_for_are_known(written: Written, tmp_path: Path) -> None:
+    written.send("tools/list", {}, 1)
+    written.reply(1, result=_tools())
+    unlisted = _server(written, tmp_path).unlisted
+    assert {"resources/list", "prompts/list"} <= unlisted
+    assert "tools/list" not in unlisted

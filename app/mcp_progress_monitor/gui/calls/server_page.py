@@ -38,6 +38,13 @@ from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
+from mcp_progress_monitor.protocol.messages import (
+    LIST_EVENTS,
+    LIST_PROMPTS,
+    LIST_RESOURCES,
+    LIST_SKILLS,
+    LIST_TOOLS,
+)
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.wording.jobs import part_text as event_text
 from mcp_progress_monitor.wording.servers import state_word
@@ -52,14 +59,14 @@ if TYPE_CHECKING:
 
 _Index = QModelIndex | QPersistentModelIndex
 _KINDS: Final = (
-    (OfferKind.TOOL, "Tools", "tool", "new-call"),
-    (OfferKind.PROMPT, "Prompts", "prompt", "text"),
-    (OfferKind.RESOURCE, "Resources", "resource", "log"),
-    (OfferKind.EVENT, "Events", "type of event", "log"),
-    (OfferKind.SKILL, "Skills", "skill", "text"),
+    (OfferKind.TOOL, "Tools", "tool", "new-call", LIST_TOOLS),
+    (OfferKind.PROMPT, "Prompts", "prompt", "text", LIST_PROMPTS),
+    (OfferKind.RESOURCE, "Resources", "resource", "log", LIST_RESOURCES),
+    (OfferKind.EVENT, "Events", "event type", "log", LIST_EVENTS),
+    (OfferKind.SKILL, "Skills", "skill", "text", LIST_SKILLS),
 )
 _ALWAYS: Final = 3  # kinds that are shown even if the server has none
-_ICONS: Final = {kind: icon for kind, _title, _word, icon in _KINDS}
+_ICONS: Final = {kind: icon for kind, _title, _word, icon, _method in _KINDS}
 _CALL: Final = "Call…"
 _LONGEST: Final = 20_000
 _WIDE_COLUMN: Final = 3  # the column that takes the remaining width
@@ -329,7 +336,8 @@ class ServerPage(QWidget):
         self.details.call.setToolTip(plain_tip(tip))
         if is_other:
             self.search.clear()
-        if is_other or before is None or _lists(before) != _lists(server):
+        is_listed_anew = before is None or before.unlisted != server.unlisted
+        if is_other or is_listed_anew or _lists(before) != _lists(server):
             self._show_kinds(is_other=is_other)
         if before is None or before.latest_events != server.latest_events:
             self.details.show_events(server.latest_events)
@@ -338,8 +346,10 @@ class ServerPage(QWidget):
 
     def _show_kinds(self, *, is_other: bool) -> None:
         counts = [len(found) for found in _lists(self._server)]
-        for place, (_kind, title, _word, _icon) in enumerate(_KINDS):
-            self.kinds.setTabText(place, f"{title} {number(counts[place])}")
+        unlisted = frozenset() if self._server is None else self._server.unlisted
+        for place, (_kind, title, _word, _icon, method) in enumerate(_KINDS):
+            title = title if method in unlisted else f"{title} {number(counts[place])}"
+            self.kinds.setTabText(place, title)
             self.kinds.setTabVisible(place, counts[place] > 0 or place < _ALWAYS)
         if is_other:
             first = next((place for place, found in enumerate(counts) if found), 0)
@@ -355,7 +365,7 @@ class ServerPage(QWidget):
         self.back.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.name.setFont(emphasised(self.font()))
         self.connect_button.setToolTip("Connect the server")
-        for _kind, title, _word, _icon in _KINDS:
+        for _kind, title, *_rest in _KINDS:
             self.kinds.addTab(title)
         self.kinds.addTab("About")
         self.about.setAccessibleName("About the server")
@@ -439,9 +449,11 @@ class ServerPage(QWidget):
         is_any = self.offers.rowCount() > 0
         self.list.setVisible(is_any)
         self.empty.setVisible(not is_any)
-        word = self._kind[2]
+        _kind, _title, word, _icon, method = self._kind
         if self.search.text():
             found = f"No {word} matches."
+        elif self._server is not None and method in self._server.unlisted:
+            found = f"The client has not listed the server's {word}s."
         elif self._is_read_only:
             found = f"The recording has no list of its {word}s."
         else:
@@ -451,7 +463,7 @@ class ServerPage(QWidget):
         self._on_current_changed()
 
     @property
-    def _kind(self) -> tuple[OfferKind, str, str, str]:
+    def _kind(self) -> tuple[OfferKind, str, str, str, str]:
         """What is listed; tools, while the server itself is shown."""
         return _KINDS[max(0, self.kinds.currentIndex()) % len(_KINDS)]
 
