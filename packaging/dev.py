@@ -57,7 +57,7 @@ from screen import (  # noqa: E402
     packages_in,
     virtual_screen,
 )
-from system import SetupError, install_command, say  # noqa: E402
+from system import SetupError, install_command, is_debian, is_root, say  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -127,8 +127,10 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     """Run the checks, then the tests; all of them, even after one failed."""
     environment.ensure()
     ensure_platform(environment, "offscreen", os.environ)
-    if sys.platform.startswith("linux"):
-        ensure_xvfb()  # for the tests of the virtual screen; they are skipped where it is missing
+    if sys.platform.startswith("linux") and ensure_xvfb() and is_debian() and is_root():
+        # For the tests of the virtual screen; they are skipped where it or a library is missing.
+        with virtual_screen(os.environ) as environ, contextlib.suppress(SetupError):
+            ensure_platform(environment, "xcb", environ)
     if arguments[:1] == ["--coverage"]:
         return _coverage(environment, arguments[1:] or _COVERED)
     tests = ["-m", "pytest", f"--session-timeout={_SESSION_TIMEOUT_S}"]

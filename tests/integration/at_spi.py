@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from mcp_progress_monitor import qt_libraries
 from screen import virtual_screen
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def needed() -> list[str]:
     """What the machine lacks for this."""
     programs = ("dbus-daemon", "Xvfb")
     missing = [program for program in programs if shutil.which(program) is None]
-    return missing + ([] if any(map(_exists, _LAUNCHERS)) else ["at-spi2-core"])
+    missing += [] if any(map(_exists, _LAUNCHERS)) else ["at-spi2-core"]
+    return missing + qt_libraries.missing(["xcb"])
 
 
 def _exists(path: str) -> bool:

@@ -153,7 +153,7 @@ async def test_lists_are_read_page_by_page() -> None:
 async def test_a_server_without_a_list_is_connected_and_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.lists._LIMIT_S", 0.2)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.listing.LIMIT_S", 0.2)
     server = await connect("--ignore-method", "tools/list")
     assert server.state is ServerState.CONNECTED
     assert server.tools == ()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.protocol import offers
 from mcp_progress_monitor.protocol.eras import as_object, client_info_of, era_of
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
@@ -35,12 +34,13 @@ from mcp_progress_monitor.protocol.messages import (
     LIST_TOOLS,
 )
 from mcp_progress_monitor.protocol.offers import (
+    LISTS,
     EventType,
-    ListPage,
     Prompt,
     Resource,
     Skill,
     Tool,
+    declares,
     read_list_result,
 )
 from mcp_progress_monitor.sessions.connection.lists import LatestEvents, UpdateCounts
@@ -56,13 +56,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
-_READERS: Final[dict[str, Callable[[JsonObject], ListPage[Any]]]] = {
-    LIST_TOOLS: offers.read_tools,
-    LIST_RESOURCES: offers.read_resources,
-    LIST_PROMPTS: offers.read_prompts,
-    LIST_EVENTS: offers.read_events,
-    LIST_SKILLS: offers.read_skills,
-}
+_LISTS: Final = {kind.method: kind for kind in LISTS}
 _LONGEST: Final = 4 * 1024 * 1024  # bytes of the largest page that is read; it takes about 50 ms
 _ERRORS_SHOWN: Final = 5
 _LIST_REQUESTS_KEPT: Final = 1000
@@ -78,10 +72,15 @@ class RecordedOffers:
         self._items: dict[str, tuple[Any, ...]] = {}
         self._errors: dict[str, ErrorDetails] = {}
 
-    @property
-    def unlisted(self) -> frozenset[str]:
-        """The methods of lists that were never answered."""
-        return frozenset(_READERS.keys() - self._items.keys() - self._errors.keys())
+    def unlisted(self, capabilities: JsonObject) -> frozenset[str]:
+        """Methods of the lists that a server with these capabilities has, but never returned."""
+        return frozenset(
+            kind.method
+            for kind in LISTS
+            if declares(capabilities, kind.capability)
+            and kind.method not in self._items
+            and kind.method not in self._errors
+        )
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -116,7 +115,7 @@ class RecordedOffers:
     def take(self, fact: Fact, frames: Sequence[Frame]) -> bool:
         """Update the lists from a request or a reply; whether one has changed."""
         if isinstance(fact, RequestMade):
-            if fact.method in _READERS and fact.sender is Side.CLIENT:
+            if fact.method in _LISTS and fact.sender is Side.CLIENT:
                 self._list_requests[fact.number] = fact.method, "cursor" in fact.params
                 if len(self._list_requests) > _LIST_REQUESTS_KEPT:
                     del self._list_requests[next(iter(self._list_requests))]
@@ -143,7 +142,7 @@ class RecordedOffers:
             )
             return
         try:
-            page = _READERS[method](_whole(method, fact, fact.result, frames))
+            page = _LISTS[method].read(_whole(method, fact, fact.result, frames))
         except NotJsonError as error:
             what = f"Cannot read the server's response to {method}"
             self._errors[method] = ErrorDetails(what, self._connection, detail=str(error))
@@ -160,7 +159,7 @@ def _whole(
     method: str, fact: RequestAnswered, result: JsonObject, frames: Sequence[Frame]
 ) -> JsonObject:
     """The result, decoded again if parts of it were too large to be read with the message."""
-    key = method.removesuffix("/list")
+    key = _LISTS[method].member
     if not isinstance(result.get(key), Elided) or fact.size > _LONGEST:
         return result
     raw = next(frame.raw for frame in frames if frame.number == fact.number)
@@ -193,7 +192,7 @@ class _Server:
         bare, offers = self.bare, self.offers
         return bare._replace(
             tools=offers.tools,
-            unlisted=offers.unlisted,
+            unlisted=offers.unlisted(bare.capabilities),
             resources=offers.resources,
             prompts=offers.prompts,
             events=offers.events,

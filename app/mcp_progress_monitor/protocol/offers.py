@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.lenient_json import Elided, TooDeepError, read_value, shown
-from mcp_progress_monitor.protocol.messages import NEXT_CURSOR, RESERVED
+from mcp_progress_monitor.protocol.messages import (
+    LIST_EVENTS,
+    LIST_PROMPTS,
+    LIST_RESOURCES,
+    LIST_SKILLS,
+    LIST_TEMPLATES,
+    LIST_TOOLS,
+    NEXT_CURSOR,
+    RESERVED,
+)
 from mcp_progress_monitor.protocol.outline import Slices, array_elements, finish, object_members
 
 if TYPE_CHECKING:
@@ -62,9 +71,6 @@ def _value(raw: bytes) -> Any:
 
 
 T = TypeVar("T")
-
-ALL_LISTS = frozenset({"tools", "resources", "prompts", "events", "skills"})
-"""The kinds of lists, each with the name of its capability or extension."""
 
 
 def declares(capabilities: JsonObject, name: str) -> bool:
@@ -201,6 +207,27 @@ def read_events(result: JsonObject) -> ListPage[EventType]:
 
 def read_skills(result: JsonObject) -> ListPage[Skill]:
     return _read_page(result, "skills", "uri", _skill)
+
+
+class ListKind(NamedTuple):
+    """One of a server's lists: its capability or extension, its method, and its parser."""
+
+    capability: str
+    read: Callable[[JsonObject], ListPage[Any]]
+    member: str
+    """The result's member with the items."""
+    method: str
+
+
+LISTS = (
+    ListKind("tools", read_tools, "tools", LIST_TOOLS),
+    ListKind("resources", read_resources, "resources", LIST_RESOURCES),
+    ListKind("prompts", read_prompts, "prompts", LIST_PROMPTS),
+    ListKind("events", read_events, "events", LIST_EVENTS),
+    ListKind("skills", read_skills, "skills", LIST_SKILLS),
+)
+TEMPLATES = ListKind("resources", read_templates, "resourceTemplates", LIST_TEMPLATES)
+ALL_LISTS = frozenset(kind.capability for kind in LISTS)
 
 
 def _read_page(

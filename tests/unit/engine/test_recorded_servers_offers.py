@@ -88,8 +88,8 @@ def test_types_of_events_skills_and_the_latest_events_are_read(
 
 
 def test_lists_that_the_client_never_asked_for_are_known(written: Written, tmp_path: Path) -> None:
+    assert _server(written, tmp_path).unlisted == {"tools/list"}
     written.send("tools/list", {}, 1)
     written.reply(1, result=_tools())
-    unlisted = _server(written, tmp_path).unlisted
-    assert {"resources/list", "prompts/list"} <= unlisted
-    assert "tools/list" not in unlisted
+    # The server has neither resources nor prompts: there is nothing to list.
+    assert _server(written, tmp_path).unlisted == frozenset()

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import anyio
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.protocol import offers
 from mcp_progress_monitor.protocol.eras import Era, as_object
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.header_parameters import header_parameters_error
 from mcp_progress_monitor.protocol.messages import (
     EVENT,
-    LIST_EVENTS,
-    LIST_PROMPTS,
-    LIST_RESOURCES,
-    LIST_SKILLS,
-    LIST_TEMPLATES,
-    LIST_TOOLS,
     LISTEN,
     LOG_LEVEL_KEY,
     RESOURCE_UPDATED,
@@ -30,6 +23,7 @@ from mcp_progress_monitor.protocol.messages import (
     UNSUBSCRIBE,
     list_changed,
 )
+from mcp_progress_monitor.protocol.offers import ALL_LISTS, LISTS, TEMPLATES, ListKind, declares
 from mcp_progress_monitor.sessions.connection.listing import Listed, read_pages
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.snapshots.limits import Limits
@@ -40,14 +34,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.eras import Agreement
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
-    from mcp_progress_monitor.protocol.offers import (
-        EventType,
-        ListPage,
-        Prompt,
-        Resource,
-        Skill,
-        Tool,
-    )
+    from mcp_progress_monitor.protocol.offers import EventType, Prompt, Resource, Skill, Tool
     from mcp_progress_monitor.sessions.connection.connection import Connection
     from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
     from mcp_progress_monitor.snapshots.settings import ServerSettings
@@ -63,27 +50,7 @@ _HEADLESS: Final = (
 )
 
 
-class _ListKind(NamedTuple):
-    """One of the lists: its capability, its method, and its parser."""
-
-    capability: str
-    read: Callable[[JsonObject], ListPage[Any]]
-    member: str
-    """The result's member with the items; also the attribute of `ServerLists` that keeps them."""
-    method: str  # its method
-
-
-_KINDS: Final = (
-    _ListKind("tools", offers.read_tools, "tools", LIST_TOOLS),
-    _ListKind("resources", offers.read_resources, "resources", LIST_RESOURCES),
-    _ListKind("prompts", offers.read_prompts, "prompts", LIST_PROMPTS),
-    _ListKind("events", offers.read_events, "events", LIST_EVENTS),
-    _ListKind("skills", offers.read_skills, "skills", LIST_SKILLS),
-)
-_TEMPLATES: Final = _ListKind(
-    "resources", offers.read_templates, "resourceTemplates", LIST_TEMPLATES
-)
-_CHANGES: Final = {list_changed(kind.capability): kind.capability for kind in (*_KINDS, _TEMPLATES)}
+_CHANGES: Final = {list_changed(kind.capability): kind.capability for kind in (*LISTS, TEMPLATES)}
 """Capabilities by the notification that announces a change."""
 ListName: TypeAlias = Literal["tools", "resources", "prompts", "resourceTemplates"]
 """A list, by its member of the result."""
@@ -100,7 +67,7 @@ class ServerLists:
         connection: Connection,
         capabilities: JsonObject,
         on_change: Callable[[], None],
-        kept: Container[str] = offers.ALL_LISTS,
+        kept: Container[str] = ALL_LISTS,
         *,
         follows: bool = True,
     ) -> None:
@@ -116,10 +83,10 @@ class ServerLists:
         self.skills: tuple[Skill, ...] = ()
         self._connection = connection
         self._on_change = on_change
-        self._kinds = [kind for kind in _KINDS if offers.declares(capabilities, kind.capability)]
+        self._kinds = [kind for kind in LISTS if declares(capabilities, kind.capability)]
         self._followed: Container[str] = kept if follows else ()
         self._stale = {kind for kind in self._kinds if kind.capability in kept}
-        self._errors: dict[_ListKind, ErrorDetails] = {}
+        self._errors: dict[ListKind, ErrorDetails] = {}
         self._wake = anyio.Event()
         self._reloading = anyio.Lock()
         self._reloads = 0
@@ -144,7 +111,7 @@ class ServerLists:
             UserError: the server refuses it, or does not answer.
             anyio.ClosedResourceError: the connection ended first.
         """
-        kind = next(each for each in (*_KINDS, _TEMPLATES) if each.member == name)
+        kind = next(each for each in (*LISTS, TEMPLATES) if each.member == name)
         items, notes = await self._items(kind)
         return Listed(tuple(items), self._noted(kind, notes))
 
@@ -186,13 +153,13 @@ class ServerLists:
                 self._stale.add(kind)
                 self._wake.set()
 
-    async def _refresh(self, kinds: Sequence[_ListKind], *, in_quiet: bool = False) -> None:
+    async def _refresh(self, kinds: Sequence[ListKind], *, in_quiet: bool = False) -> None:
         for kind in kinds:
             if kind in self._stale:
                 self._stale.discard(kind)
                 await self._load(kind, in_quiet=in_quiet)
 
-    async def _load(self, kind: _ListKind, *, in_quiet: bool) -> None:
+    async def _load(self, kind: ListKind, *, in_quiet: bool) -> None:
         self._errors.pop(kind, None)
         try:
             items, notes = await self._items(kind, in_quiet=in_quiet)
@@ -208,7 +175,7 @@ class ServerLists:
         self._on_change()
 
     async def _items(
-        self, kind: _ListKind, *, in_quiet: bool = False
+        self, kind: ListKind, *, in_quiet: bool = False
     ) -> tuple[list[Any], list[str]]:
         """All items, and the errors, if any."""
         pages = await read_pages(self._connection, kind.method, kind.member, in_quiet=in_quiet)
@@ -221,7 +188,7 @@ class ServerLists:
                 notes += self._headless(page.items)
         return items, notes
 
-    def _noted(self, kind: _ListKind, notes: Sequence[str]) -> ErrorDetails | None:
+    def _noted(self, kind: ListKind, notes: Sequence[str]) -> ErrorDetails | None:
         if not notes:
             return None
         what = f"The reply to {kind.method} is partly invalid"
