@@ -7,13 +7,14 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.architecture.source import ROOT, tracked_texts
+from tests.architecture.source import APP, ROOT, tracked_texts
 
 _README_LIMIT = 7000
 """Bytes: one screen or two."""
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
+_PATH = re.compile(r"`([\w.-]+/[\w./-]*|\w+\.(?:py|md))`")
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 
 
@@ -88,3 +89,20 @@ def test_every_page_of_the_manual_is_in_its_contents_and_on_the_site(pages: dict
 
 def test_the_readme_is_short(pages: dict[str, str]) -> None:
     assert len(pages["README.md"].encode()) <= _README_LIMIT
+
+
+def lost_paths(text: str) -> list[str]:
+    """The paths in a text, in code, that are neither in the package nor in the repository."""
+    found = dict.fromkeys(_PATH.findall(text))
+    return [path for path in found if not (APP / path).exists() and not (ROOT / path).exists()]
+
+
+def test_each_path_in_where_do_i_put_exists(pages: dict[str, str]) -> None:
+    _, _, table = pages["ARCHITECTURE.md"].partition("## Where do I put …")
+
+    assert len(_PATH.findall(table)) > 40
+    assert lost_paths(table) == []
+    assert lost_paths("`cli/entry.py`, `tests/unit`, `cli/lost.py`, `lost.py`") == [
+        "cli/lost.py",
+        "lost.py",
+    ]

@@ -8,8 +8,15 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from mcp_progress_monitor.exports.formats import export_chunks
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.formats import (
+    CSV,
+    HTML,
+    JSONL,
+    ExportFormat,
+    ExportOptions,
+    export_chunks,
+)
+from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
 from tests.benchmarks.figures import Figure, Size
@@ -23,7 +30,7 @@ class _Export(NamedTuple):
     longest_s: float
 
 
-_FORMS = (ExportFormat.HTML, ExportFormat.CSV, ExportFormat.JSONL)
+_FORMS = (HTML, CSV, JSONL)
 
 
 def exports(size: Size) -> list[Figure]:
@@ -39,9 +46,7 @@ def exports(size: Size) -> list[Figure]:
     html, csv, jsonl = (
         statistics.median(each[form].used_s for each in rounds) * 1e6 / count for form in _FORMS
     )
-    ratio = statistics.median(
-        each[ExportFormat.CSV].used_s / each[ExportFormat.HTML].used_s for each in rounds
-    )
+    ratio = statistics.median(each[CSV].used_s / each[HTML].used_s for each in rounds)
     longest = statistics.median(max(each[form].longest_s for form in _FORMS) for each in rounds)
     return [
         Figure("report", html, "us a frame"),

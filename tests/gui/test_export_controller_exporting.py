@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
+from mcp_progress_monitor.exports.formats import CSV, HAR, JSONL, ExportOptions
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
@@ -198,7 +198,7 @@ async def test_a_session_is_saved_as_a_report_by_default(bench: Bench, tmp_path:
 async def test_where_it_cannot_be_written_is_reported_with_a_message(
     bench: Bench, tmp_path: Path
 ) -> None:
-    bench.exports.export(ExportOptions(ExportFormat.CSV), tmp_path / "missing" / "t.csv")
+    bench.exports.export(ExportOptions(CSV), tmp_path / "missing" / "t.csv")
     await bench.ended()
 
     assert bench.told.errors[0].what == "Cannot write the file"
@@ -212,7 +212,7 @@ async def test_leaving_while_writing_leaves_no_half_file(
         bench = Bench(tasks, _session(), told)
         for _ in range(3_000):
             bench.source.ticked(2, total=2)
-        bench.exports.export(ExportOptions(ExportFormat.JSONL), tmp_path / "all.jsonl")
+        bench.exports.export(ExportOptions(JSONL), tmp_path / "all.jsonl")
         await anyio.lowlevel.checkpoint()
 
     assert (told.errors, _names(tmp_path)) == ([], [])
@@ -236,7 +236,7 @@ async def test_har_of_a_session_without_http_is_refused_with_a_message(
     bench: Bench, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.har"
-    bench.exports.export(ExportOptions(ExportFormat.HAR), path)
+    bench.exports.export(ExportOptions(HAR), path)
     await bench.ended()
 
     assert bench.told.errors[0].what.startswith("Cannot export as HAR")
@@ -255,8 +255,8 @@ async def test_cancelling_leaves_no_file_and_says_so(
         while True:
             yield b"x"
 
-    monkeypatch.setattr("mcp_progress_monitor.exports.formats.export_chunks", endless)
-    bench.exports.export(ExportOptions(ExportFormat.CSV), tmp_path / "t.csv", False)
+    monkeypatch.setattr("mcp_progress_monitor.gui.export_controller.export_chunks", endless)
+    bench.exports.export(ExportOptions(CSV), tmp_path / "t.csv", False)
     status = bench.window.statusBar()
     await until(lambda: bool(_names(tmp_path)))
     status.findChildren(WorkBar)[0].cancel_requested.emit()

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
+from mcp_progress_monitor.exports.formats import HTML, ExportOptions
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
@@ -258,8 +258,6 @@ async def test_a_report_and_a_session_can_be_saved_without_a_server(
         assert window.job_list.action("report").isEnabled()
         assert window.actions_.export.isEnabled()
         path = tmp_path / "report.html"
-        program.exports.export(
-            ExportOptions(ExportFormat.HTML, job=program.playback.jobs.ids()[0]), path
-        )
+        program.exports.export(ExportOptions(HTML, job=program.playback.jobs.ids()[0]), path)
         await until(path.exists)
         assert b"100 / 100" in path.read_bytes()

@@ -12,8 +12,8 @@ import pytest
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.exports.formats import export_chunks
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.formats import HAR, ExportOptions, export_chunks
+from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.playback.playback import Playback
@@ -70,9 +70,7 @@ def details_of(playback: Playback) -> list[JobDetail]:
 
 
 def entries_of(playback: Playback) -> list[dict[str, Any]]:
-    made = b"".join(
-        export_chunks(playback, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
-    )
+    made = b"".join(export_chunks(playback, ExportOptions(HAR), Redaction(), FindingTexts()))
     entries: list[dict[str, Any]] = json.loads(made)["log"]["entries"]
     return entries
 

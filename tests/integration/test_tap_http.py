@@ -16,8 +16,8 @@ from mcp.client.sse import sse_client
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.exports.formats import export_chunks
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.formats import HAR, ExportOptions, export_chunks
+from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
@@ -165,9 +165,7 @@ async def test_the_recording_of_a_tap_can_be_exported_as_har(tmp_path: Path) -> 
     async with http_server() as server, tapped(server.url, tmp_path) as tap:
         await lived(tap.url, "handshake", "http")
     playback = tap.played()
-    made = b"".join(
-        export_chunks(playback, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
-    )
+    made = b"".join(export_chunks(playback, ExportOptions(HAR), Redaction(), FindingTexts()))
     entries = json.loads(made)["log"]["entries"]
     asked = [e["event"] for e in tap.events].count("http_request")
     assert len(entries) == asked

@@ -43,6 +43,7 @@ from mcp_progress_monitor.cli.options import (
     saved_ids,
     server_log,
 )
+from mcp_progress_monitor.exports.formats import FORMATS
 from mcp_progress_monitor.snapshots.limits import TOOL_IDLE_S
 
 if TYPE_CHECKING:
@@ -420,8 +421,18 @@ def associate(invocation: Invocation, removes: bool) -> int:
     return associate_recordings(removes=removes)
 
 
+_CHOICES = ", ".join(f"{f.what} ({f.contains})" if f.contains else f.what for f in FORMATS)
+_FIRST_FORMATS = ", ".join(form.what for form in FORMATS[:-1])
+
+
 @program.command(
-    cls=OwnCommand, epilog=_EXPORT_EXAMPLES, short_help="Export a recording to another format."
+    cls=OwnCommand,
+    epilog=_EXPORT_EXAMPLES,
+    short_help="Export a recording to another format.",
+    help=f"""Export the recording FILE as {_FIRST_FORMATS} or {FORMATS[-1].what}.
+
+    FILE can be another program's file as well, see "open --help".
+    """,
 )
 @own_options
 @click.argument("file", type=A_PATH)
@@ -430,10 +441,9 @@ def associate(invocation: Invocation, removes: bool) -> int:
     "--to",
     "to",
     cls=RenamedOption,
-    type=click.Choice(("jsonl", "csv", "html", "har", "mcprec")),
+    type=click.Choice((*(form.key for form in FORMATS), "mcprec")),
     required=True,
-    help="Choose JSON Lines (all messages), CSV (progress ticks), an HTML report, HAR (HTTP"
-    " exchanges), or mcprec (a recording of another program's file).",
+    help=f"Choose {_CHOICES}, or mcprec (a recording of another program's file).",
 )
 @click.option(
     "--filter",
@@ -449,10 +459,6 @@ def associate(invocation: Invocation, removes: bool) -> int:
 @click.option("--with-secrets", is_flag=True, help="Do not redact secrets.")
 @output
 def export(invocation: Invocation, /, **chosen: Any) -> int:
-    """Export the recording FILE as JSON Lines, CSV, an HTML report or HAR.
-
-    FILE can be another program's file as well, see "open --help".
-    """
     from mcp_progress_monitor.cli.export import ExportOrder, export_recording
 
     order = ExportOrder(**chosen)

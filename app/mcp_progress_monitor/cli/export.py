@@ -1,4 +1,4 @@
-"""`export`: a recording as JSON Lines, CSV, HAR or an HTML report."""
+"""`export`: a recording in another format."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings, write_out
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.exports.formats import export_chunks
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.formats import FORMATS, ExportOptions, export_chunks
+from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.formatting import one_line
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.exports.options import OnShare
 
 IMPORTED = "mcprec"  # the format that makes a recording of another program's file
+_FORMATS: Final = {form.key: form for form in FORMATS}
 _SLICE_S = 0.2
 _SHOWN_ERRORS = 10
 
@@ -49,7 +50,8 @@ class ExportOrder:
     output: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.to == ExportFormat.HTML.value and self.job is not None and self.where:
+        form = _FORMATS.get(self.to)
+        if form is not None and form.chooses_jobs and self.job is not None and self.where:
             raise click.UsageError(
                 "--filter and --job cannot be used together for a report: both choose its jobs."
             )
@@ -98,7 +100,7 @@ def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
     _check_job(playback, order)
     redaction = Redaction(with_secrets=order.with_secrets)
     wanted = TrafficFilter(order.where)
-    request = ExportOptions(ExportFormat(order.to), wanted, order.job, order.file.name)
+    request = ExportOptions(_FORMATS[order.to], wanted, order.job, order.file.name)
     try:
         made = export_chunks(playback, request, redaction, marks, on_share)
     except UserError as error:

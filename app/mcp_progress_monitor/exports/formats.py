@@ -1,175 +1,135 @@
-"""Makes an export from its options, for the window and the command line; JSON Lines too."""
+"""The export formats, and how each makes a file from the options of an export.
+
+Loaded by `--help`: what a format needs is imported when it is exported.
+"""
 
 from __future__ import annotations
 
-import base64
-import json
-from typing import TYPE_CHECKING, Any, Final
-
-from mcp_progress_monitor.exports.frames import JobNumbers, chosen, frames_at
-from mcp_progress_monitor.exports.har import Har, check_http
-from mcp_progress_monitor.exports.html.report import HtmlReport
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, no_share
-from mcp_progress_monitor.exports.ticks import TicksCsv
-from mcp_progress_monitor.formatting import iso
-from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, server_name
-from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
-from mcp_progress_monitor.protocol.lenient_json import Elided
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcp_progress_monitor.exports.options import ExportSource, FindingTexts, OnShare
     from mcp_progress_monitor.exports.redaction import Redaction
-
-_WITH_ID: Final = frozenset({FrameKind.REQUEST, FrameKind.REPLY, FrameKind.ERROR})
-_DIRECTIONS: Final = {
-    Channel.SENT: "sent",
-    Channel.RECEIVED: "received",
-    Channel.STDERR: "stderr",
-    Channel.EVENT: "event",
-}
+    from mcp_progress_monitor.filtering.filter import TrafficFilter
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
-class JsonLines:
-    """Makes the lines of an export, all with the same members.
+class ExportFormat(NamedTuple):
+    """A format: all that the command line, the window and the manual know of it.
 
-    `number`, `time` (ISO 8601, UTC), `at` (monotonic seconds), `connection`, `server`, `channel`,
-    `kind`, `method`, `token`, `id`, `request` (number of the frame that asked), `job`, `size`
-    (bytes on the wire), `duration` (seconds, of replies), `mark` (text, if it violates a rule),
-    `batch` (`[index, count]`), `complete` (false for a line truncated by the end of the stream),
-    `redacted` (whether secrets were removed from `text`), `encoding` (`utf-8`, or `base64` for
-    other bytes) and `text`. Missing values are null.
+    `key` is its name on the command line and the files' suffix, `title` names it in the window,
+    `what` in help, with what it `contains`. A filter `chooses_jobs` if the format has no messages.
     """
 
-    def __init__(self, source: ExportSource, redaction: Redaction, marks: FindingTexts) -> None:
-        self._source = source
-        self._timeline = source.timeline
-        self._redaction = redaction
-        self._marks = marks
-        self._jobs = JobNumbers(source)
-        self.count = 0
+    key: str
+    title: str
+    what: str
+    contains: str
+    pieces: Callable[[Export], Iterator[bytes]]
+    """The file, as `export_chunks` returns it."""
+    chooses_jobs: bool = False
 
-    def lines(self, slices: Iterable[Sequence[int]]) -> Iterator[bytes]:
-        """The lines for the frames at the given places, in groups; empty ones are pauses."""
+
+class ExportOptions(NamedTuple):
+    """What to export.
+
+    `wanted` selects frames; in a report, their jobs; in HAR, their exchanges. `job` limits it to
+    one job. `title` is that of a report of several jobs.
+    """
+
+    form: ExportFormat
+    wanted: TrafficFilter | None = None
+    job: JobId | None = None
+    title: str = ""
+
+    @property
+    def is_filtered(self) -> bool:
+        return self.wanted is not None and not self.wanted.shows_all
+
+
+class Export(NamedTuple):
+    """A session, with what of it to export and how."""
+
+    source: ExportSource
+    options: ExportOptions
+    redaction: Redaction
+    marks: FindingTexts
+    on_share: OnShare
+
+    def slices(self) -> Iterator[Sequence[int]]:
+        """The places of the frames, as `chosen` returns them; reports the share that is done."""
+        from mcp_progress_monitor.exports.frames import chosen
+
+        job = self.options.job
+        requests = None if job is None else self.source.jobs.requests_of(job)
+        return self._reporting(chosen(self.source, self.options.wanted, requests))
+
+    def _reporting(self, slices: Iterator[Sequence[int]]) -> Iterator[Sequence[int]]:
+        first, end = self.source.timeline.first, self.source.timeline.end
         for places in slices:
-            for frames in frames_at(self._timeline, places):
-                self.count += len(frames)
-                yield b"".join(_line(self._row(place, frame)) for place, frame in frames)
-            yield b""
-
-    def _row(self, place: int, frame: Frame) -> dict[str, Any]:
-        timeline = self._timeline
-        kind = timeline.kind(place)
-        exchange = timeline.exchange(place)
-        method, token = self._names(place)
-        encoding, text, is_redacted = self._text(frame.raw)
-        return {
-            "number": frame.number,
-            "time": iso(frame.when),
-            "at": round(frame.at, 6),
-            "connection": frame.connection,
-            "server": server_name(frame.connection),
-            "channel": _DIRECTIONS[frame.channel],
-            "kind": None if kind is None else kind.word,
-            "method": method,
-            "token": token,
-            "id": _id_of(frame) if kind in _WITH_ID else None,
-            "request": exchange or None,
-            "job": self._jobs.of(exchange),
-            "size": len(frame.raw),
-            "duration": _rounded(timeline.duration_s(place)),
-            "mark": self._marks.of(frame.number) if timeline.is_marked(place) else None,
-            "batch": None if frame.part is None else list(frame.part),
-            "complete": frame.is_complete,
-            "redacted": is_redacted,
-            "encoding": encoding,
-            "text": text,
-        }
-
-    def _names(self, place: int) -> tuple[str | None, Any]:
-        columns = self._timeline.columns
-        found = columns.locate(place)
-        if found is None:
-            return None, None
-        segment, row = found
-        return columns.methods.value(segment.methods[row]), columns.tokens.value(
-            segment.tokens[row]
-        )
-
-    def _text(self, raw: bytes) -> tuple[str, str, bool]:
-        """Encoding, text, and whether something was removed."""
-        clean = self._redaction.raw(raw)
-        try:
-            return "utf-8", clean.decode(), clean is not raw
-        except UnicodeDecodeError:
-            return "base64", base64.b64encode(clean).decode(), clean is not raw
-
-
-def _line(row: dict[str, Any]) -> bytes:
-    text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-    # Writes lone surrogates as JSON escapes.
-    return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _id_of(frame: Frame) -> str | int | float | None:
-    """The message's id; not read from huge ones, whose decoding takes seconds."""
-    if len(frame.raw) > OVERSIZED:
-        return None
-    found: Any = decode(frame.raw, is_complete=frame.is_complete).id
-    return None if isinstance(found, Elided) else found
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 6)
+            if places:
+                self.on_share((places[-1] + 1 - first) / (end - first))
+            yield places
 
 
 def export_chunks(
     source: ExportSource,
-    request: ExportOptions,
+    options: ExportOptions,
     redaction: Redaction,
     marks: FindingTexts,
-    on_share: OnShare = no_share,
+    on_share: OnShare | None = None,
 ) -> Iterator[bytes]:
     """The export in pieces that take a few milliseconds each; some may be empty.
 
     `on_share` receives the share that is done, from 0 to 1. Raises `FilterError` immediately for
     an invalid filter, and `UserError` if there is nothing to export.
     """
-    if request.form is ExportFormat.HTML:
-        report = HtmlReport(source, redaction, marks, on_share)
-        if request.job is not None:
-            return report.job(request.job)
-        if request.wanted is None or request.wanted.shows_all:
-            return report.session(request.title)
-        return _filtered_report(source, report, chosen(source, request.wanted), request.title)
-    requests = None if request.job is None else source.jobs.requests_of(request.job)
-    slices = _reporting_share(source, chosen(source, request.wanted, requests), on_share)
-    if request.form is ExportFormat.HAR:
-        check_http(source.timeline)
-        is_all = requests is None and (request.wanted is None or request.wanted.shows_all)
-        return Har(source, redaction, on_share).pieces(None if is_all else slices)
-    if request.form is ExportFormat.CSV:
-        return TicksCsv(source, redaction).lines(slices)
-    return JsonLines(source, redaction, marks).lines(slices)
+    from mcp_progress_monitor.exports.options import no_share
+
+    return options.form.pieces(Export(source, options, redaction, marks, on_share or no_share))
 
 
-def _reporting_share(
-    source: ExportSource, slices: Iterator[Sequence[int]], on_share: OnShare
-) -> Iterator[Sequence[int]]:
-    first, end = source.timeline.first, source.timeline.end
-    for places in slices:
-        if places:
-            on_share((places[-1] + 1 - first) / (end - first))
-        yield places
+def _json_lines(export: Export) -> Iterator[bytes]:
+    from mcp_progress_monitor.exports.jsonl import JsonLines
+
+    return JsonLines(export.source, export.redaction, export.marks).lines(export.slices())
 
 
-def _filtered_report(
-    source: ExportSource, report: HtmlReport, slices: Iterator[Sequence[int]], title: str
-) -> Iterator[bytes]:
-    exchanges: set[int] = set()
-    for places in slices:
-        exchanges.update(map(source.timeline.exchange, places))
-        yield b""
-    found = {source.jobs.job_of(exchange) for exchange in exchanges if exchange}
-    yield from report.session(title, sorted(job for job in found if job is not None))
+def _ticks(export: Export) -> Iterator[bytes]:
+    from mcp_progress_monitor.exports.ticks import TicksCsv
+
+    return TicksCsv(export.source, export.redaction).lines(export.slices())
+
+
+def _har(export: Export) -> Iterator[bytes]:
+    from mcp_progress_monitor.exports.har import Har, check_http
+
+    slices = export.slices()
+    check_http(export.source.timeline)
+    is_all = export.options.job is None and not export.options.is_filtered
+    return Har(export.source, export.redaction, export.on_share).pieces(None if is_all else slices)
+
+
+def _report(export: Export) -> Iterator[bytes]:
+    from mcp_progress_monitor.exports.frames import chosen
+    from mcp_progress_monitor.exports.html.report import HtmlReport
+
+    source, options = export.source, export.options
+    report = HtmlReport(source, export.redaction, export.marks, export.on_share)
+    if options.job is not None:
+        return report.job(options.job)
+    if not options.is_filtered:
+        return report.session(options.title)
+    return report.filtered(options.title, chosen(source, options.wanted))
+
+
+JSONL: Final = ExportFormat(
+    "jsonl", "Messages as JSON Lines", "JSON Lines", "all messages", _json_lines
+)
+CSV: Final = ExportFormat("csv", "Ticks as CSV", "CSV", "progress ticks", _ticks)
+HTML: Final = ExportFormat("html", "Report", "an HTML report", "", _report, chooses_jobs=True)
+HAR: Final = ExportFormat("har", "HTTP exchanges as HAR", "HAR", "HTTP exchanges", _har)
+
+FORMATS: Final = (JSONL, CSV, HTML, HAR)

@@ -1,9 +1,8 @@
-"""Options, sources and files of exports; loaded without the exporters."""
+"""Sources and files of exports; loaded without the exporters."""
 
 from __future__ import annotations
 
 import contextlib
-import enum
 import os
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol, Self, TypeAlias
 
@@ -17,33 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
-    from mcp_progress_monitor.tracker.snapshot import JobId
     from mcp_progress_monitor.tracker.tracker import Jobs
-
-
-class ExportFormat(enum.Enum):
-    """The format of an export; values are command-line names and file suffixes."""
-
-    JSONL = "jsonl"  # frames
-    CSV = "csv"  # ticks
-    HTML = "html"  # a report
-    HAR = "har"  # exchanges over HTTP
-
-
-class ExportOptions(NamedTuple):
-    """What to export.
-
-    `wanted` selects frames; in a report, their jobs; in HAR, their exchanges. `job` limits it to
-    one job. `title` is that of a report of several jobs.
-    """
-
-    form: ExportFormat
-    wanted: TrafficFilter | None = None
-    job: JobId | None = None
-    title: str = ""
 
 
 class ExportSource(Protocol):

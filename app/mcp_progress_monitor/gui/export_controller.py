@@ -16,12 +16,16 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.exports.options import (
+from mcp_progress_monitor.exports.formats import (
+    CSV,
+    FORMATS,
+    HTML,
+    JSONL,
     ExportFormat,
     ExportOptions,
-    ExportSource,
-    FindingTexts,
+    export_chunks,
 )
+from mcp_progress_monitor.exports.options import ExportSource, FindingTexts
 from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
@@ -56,24 +60,21 @@ class ExportDialog(QFileDialog):
         super().__init__(parent, title)
         self.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         self._choices: dict[str, tuple[ExportOptions, bool]] = {}
-        for text, request in forms:
-            ending = f"(*.{request.form.value})"
-            self._choices[f"{text} {ending}"] = (request, False)
-        for text, request in forms:
-            ending = f"(*.{request.form.value})"
-            with_secrets = f"{text}, including secrets"
-            self._choices[f"{with_secrets} {ending}"] = (request, True)
+        for secrets, with_secrets in (("", False), (", including secrets", True)):
+            for text, request in forms:
+                choice = f"{text}{secrets} (*.{request.form.key})"
+                self._choices[choice] = (request, with_secrets)
         self.setNameFilters(list(self._choices))
         self.filterSelected.connect(self._on_filter_selected)
         self.accepted.connect(self._on_accepted)
         self._on_filter_selected(self.selectedNameFilter())
-        self.selectFile(f"{name}.{forms[0][1].form.value}")
+        self.selectFile(f"{name}.{forms[0][1].form.key}")
 
     @Slot(str)
     def _on_filter_selected(self, text: str) -> None:
         choice = self._choices.get(text)
         if choice is not None:
-            self.setDefaultSuffix(choice[0].form.value)
+            self.setDefaultSuffix(choice[0].form.key)
 
     @Slot()
     def _on_accepted(self) -> None:
@@ -83,6 +84,14 @@ class ExportDialog(QFileDialog):
         request, with_secrets = choice
         for name in self.selectedFiles()[:1]:
             self.file_chosen.emit(request, _with_ending(Path(name), request.form), with_secrets)
+
+
+def session_forms(
+    title: str, wanted: TrafficFilter | None, *first: ExportFormat
+) -> list[tuple[str, ExportOptions]]:
+    """All formats with what to export of a session, in the dialog's order: `first`, then others."""
+    forms = (*first, *(form for form in FORMATS if form not in first))
+    return [(form.title, ExportOptions(form, wanted, title=title)) for form in forms]
 
 
 class ExportController(QObject):
@@ -124,25 +133,24 @@ class ExportController(QObject):
 
     @Slot(object)
     def ask_for_report(self, job: JobId) -> None:
-        forms = [("Report", ExportOptions(ExportFormat.HTML, job=job))]
+        forms = [(HTML.title, ExportOptions(HTML, job=job))]
         self._ask("Save report", self._name_of(job, "report"), forms)
 
     @Slot(object)
     def ask_for_ticks(self, job: JobId) -> None:
-        forms = [("Ticks", ExportOptions(ExportFormat.CSV, job=job))]
+        forms = [("Ticks", ExportOptions(CSV, job=job))]
         self._ask("Save ticks", self._name_of(job, "ticks"), forms)
 
     @Slot()
     def ask_for_session(self) -> None:
         """Save the whole session."""
-        self._ask("Export session", self._stem(), self._forms(None))
+        self._ask("Export session", self._stem(), session_forms(self._title, None, HTML))
 
     @Slot(object)
     def ask_for_shown(self, wanted: TrafficFilter) -> None:
         """Save the messages of Traffic that match; a report contains their jobs."""
-        forms = self._forms(wanted)
         title = "Export filtered or selected messages"
-        self._ask(title, self._stem(), [forms[1], forms[0], *forms[2:]])
+        self._ask(title, self._stem(), session_forms(self._title, wanted, JSONL, HTML))
 
     @Slot(object)
     def copy_snippet(self, number: int) -> None:
@@ -156,15 +164,6 @@ class ExportController(QObject):
             return
         QGuiApplication.clipboard().setText(code)
         self._say("Copied the call as a Python program without secrets")
-
-    def _forms(self, wanted: TrafficFilter | None) -> list[tuple[str, ExportOptions]]:
-        title = self._title
-        return [
-            ("Report", ExportOptions(ExportFormat.HTML, wanted, title=title)),
-            ("Messages as JSON Lines", ExportOptions(ExportFormat.JSONL, wanted)),
-            ("Ticks as CSV", ExportOptions(ExportFormat.CSV, wanted)),
-            ("HTTP exchanges as HAR", ExportOptions(ExportFormat.HAR, wanted)),
-        ]
 
     def _name_of(self, job: JobId, what: str) -> str:
         snapshot = self._source.jobs.snapshot(job)
@@ -220,8 +219,6 @@ class ExportController(QObject):
     def _pieces(
         self, request: ExportOptions, redaction: Redaction, on_share: OnShare
     ) -> Iterator[bytes]:
-        from mcp_progress_monitor.exports.formats import export_chunks  # as above
-
         try:
             return export_chunks(self._source, request, redaction, self._marks, on_share)
         except FilterError as error:
@@ -255,11 +252,11 @@ def _with_ending(path: Path, form: ExportFormat) -> Path:
     Not every dialog updates the name when the format changes. An existing file with the resulting
     name, which the user did not confirm, is not overwritten.
     """
-    endings = {f".{other.value}" for other in ExportFormat}
-    if path.suffix == f".{form.value}":
+    endings = {f".{other.key}" for other in FORMATS}
+    if path.suffix == f".{form.key}":
         return path
     stem = path.stem if path.suffix in endings else path.name
-    names = (f"{stem}{' ' * bool(n)}{n or ''}.{form.value}" for n in itertools.count())
+    names = (f"{stem}{' ' * bool(n)}{n or ''}.{form.key}" for n in itertools.count())
     return next(free for free in map(path.with_name, names) if not is_there(free))
 
 

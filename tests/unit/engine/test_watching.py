@@ -17,8 +17,8 @@ from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.followed_tap import Tap
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.exports.formats import export_chunks
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.formats import HAR, ExportOptions, export_chunks
+from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
@@ -403,9 +403,7 @@ async def test_events_of_http_are_read_with_the_numbers_of_this_window(live: Pat
         await until(lambda: engine.timeline.end == 7)
         assert engine.timeline.number_here("web@2#1", 2) == 6
         assert engine.timeline.number_here("ours#1", 2) == 2
-        text = b"".join(
-            export_chunks(engine, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
-        )
+        text = b"".join(export_chunks(engine, ExportOptions(HAR), Redaction(), FindingTexts()))
         (entry,) = json.loads(text)["log"]["entries"]
         assert '"export"' in entry["request"]["postData"]["text"]
         (found,) = (each for each in engine.watched.snapshots() if each.label == "web")

@@ -12,8 +12,8 @@ import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports import har
-from mcp_progress_monitor.exports.formats import export_chunks
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.formats import HAR, ExportOptions, export_chunks
+from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from tests.unit.exports.sessions import HttpSession, Session
@@ -44,9 +44,7 @@ def exported(
     session: Session, wish: ExportOptions | None = None, **options: bool
 ) -> dict[str, Any]:
     """The log of an export, checked for the structure of HAR 1.2."""
-    made = export_chunks(
-        session, wish or ExportOptions(ExportFormat.HAR), Redaction(**options), FindingTexts()
-    )
+    made = export_chunks(session, wish or ExportOptions(HAR), Redaction(**options), FindingTexts())
     log: dict[str, Any] = json.loads(b"".join(made))["log"]
     assert log["version"] == "1.2"
     assert log["creator"].keys() >= {"name", "version"}
@@ -220,9 +218,7 @@ def test_a_filter_chooses_the_exchanges_of_its_messages() -> None:
         session.ended(exchange)
 
     def chosen(where: str, job: int | None = None) -> list[int]:
-        entries = exported(session, ExportOptions(ExportFormat.HAR, TrafficFilter(where), job))[
-            "entries"
-        ]
+        entries = exported(session, ExportOptions(HAR, TrafficFilter(where), job))["entries"]
         return [entry["_mcp"]["exchange"] for entry in entries]
 
     assert chosen("kind == error") == [2]
@@ -239,7 +235,7 @@ def test_messages_to_servers_on_stdio_are_not_kept_until_the_end() -> None:
     session.opened()
     for _ in range(5_000):
         session.told("notifications/x", {})
-    made = export_chunks(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
+    made = export_chunks(session, ExportOptions(HAR), Redaction(), FindingTexts())
     next(made)
     tracemalloc.start()
     try:
@@ -255,7 +251,7 @@ def test_a_session_without_http_has_none() -> None:
     session = Session()
     session.opened()
     with pytest.raises(UserError, match="Cannot export as HAR"):
-        export_chunks(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
+        export_chunks(session, ExportOptions(HAR), Redaction(), FindingTexts())
 
 
 def test_an_oversized_body_is_cut_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:

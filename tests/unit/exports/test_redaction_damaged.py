@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.exports.formats import export_chunks
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.formats import FORMATS, HAR, JSONL, ExportOptions, export_chunks
+from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
@@ -116,7 +116,7 @@ def _look_at(path: Path) -> bool:
 
 def _exports(playback: Playback, marks: FindingTexts) -> Iterator[bytes]:
     """Every form, of all and of each job, with its secrets and without."""
-    for form in ExportFormat:
+    for form in FORMATS:
         for job in (None, *playback.jobs.ids()):
             for with_secrets in (False, True):
                 redaction = Redaction(with_secrets=with_secrets)
@@ -126,9 +126,9 @@ def _exports(playback: Playback, marks: FindingTexts) -> Iterator[bytes]:
                     )
                 except UserError:
                     continue  # HAR of a recording without HTTP
-                if form is ExportFormat.HAR:
+                if form is HAR:
                     json.loads(made)
-                if form is ExportFormat.JSONL:
+                if form is JSONL:
                     assert all(isinstance(json.loads(line), dict) for line in made.splitlines())
                 yield made
 
@@ -150,7 +150,7 @@ def test_half_surrogates_beside_secrets_are_exported_in_every_form(tmp_path: Pat
     playback.subscribe(lambda update: marks.add(update.changes.marked))
     while playback.advance(0.2):
         pass
-    for form in ExportFormat:
+    for form in FORMATS:
         made = b"".join(export_chunks(playback, ExportOptions(form), Redaction(), marks))
         assert _SECRET.encode() not in made
         assert b"cut" in made

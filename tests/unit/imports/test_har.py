@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.exports.formats import export_chunks
-from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.formats import HAR, ExportOptions, export_chunks
+from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.imports.imported import Imported
@@ -42,7 +42,7 @@ CALL = rpc("tools/call", 7, name="work", _meta={"progressToken": 7})
 
 def exported(tap: Tapped, path: Path) -> Path:
     """The recording of a tap as HAR."""
-    options = ExportOptions(ExportFormat.HAR)
+    options = ExportOptions(HAR)
     made = export_chunks(tap.played(), options, Redaction(with_secrets=True), FindingTexts())
     path.write_bytes(b"".join(made))
     return path

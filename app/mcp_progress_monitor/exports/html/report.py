@@ -296,6 +296,15 @@ class HtmlReport:
             yield _bytes(render("note", f"{count} only in the overview."))
         yield self._end()
 
+    def filtered(self, title: str, slices: Iterator[Sequence[int]]) -> Iterator[bytes]:
+        """The report of the jobs that the frames at the given places belong to."""
+        exchanges: set[int] = set()
+        for places in slices:
+            exchanges.update(map(self._source.timeline.exchange, places))
+            yield b""
+        found = {self._source.jobs.job_of(exchange) for exchange in exchanges if exchange}
+        yield from self.session(title, sorted(job for job in found if job is not None))
+
     def _section(
         self, detail: JobDetail, depth: ReportDepth, *, has_title: bool = True
     ) -> Iterator[bytes]:

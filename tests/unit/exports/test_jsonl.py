@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.exports.formats import JsonLines
 from mcp_progress_monitor.exports.frames import chosen
+from mcp_progress_monitor.exports.jsonl import JsonLines
 from mcp_progress_monitor.exports.options import UNKNOWN, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.formatting import iso

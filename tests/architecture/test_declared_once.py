@@ -1,0 +1,72 @@
+"""What comes in kinds is declared once: a new kind is found wherever kinds are listed.
+
+Each test declares a fake kind in a process of its own, before anything reads the declarations.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mcp_progress_monitor.exports.formats import FORMATS
+from tests.architecture.source import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PREPARED = """
+import json, sys
+sys.path.insert(0, "packaging")
+import click
+from PySide6.QtWidgets import QApplication, QWidget
+"""
+_FORMAT = """
+from mcp_progress_monitor.exports import formats
+def pieces(export):
+    yield b"all of it"
+fake = formats.ExportFormat("fake", "Everything as fake", "a fake", "all of it", pieces)
+formats.FORMATS = (*formats.FORMATS, fake)
+
+import reference
+from mcp_progress_monitor.cli.entry import main
+application = QApplication(["test"])
+from mcp_progress_monitor.gui.export_controller import ExportDialog, session_forms
+code = main(["export", sys.argv[1], "--format", "fake", "-o", sys.argv[2]])
+window = QWidget()
+dialog = ExportDialog("Export", "name", session_forms("title", None), window)
+print(json.dumps({
+    "code": code,
+    "manual": reference.command_line(),
+    "dialog": dialog.nameFilters(),
+}))
+"""
+
+
+def found_by(script: str, *arguments: str) -> dict[str, Any]:
+    """What a script prints as JSON, in a process of its own."""
+    command = [sys.executable, "-c", f"{_PREPARED}{script}", *arguments]
+    ran = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+def test_an_export_format_is_declared_once(tmp_path: Path) -> None:
+    recording = next((ROOT / "tests" / "recordings").rglob("*.mcprec"))
+    target = tmp_path / "all.fake"
+    found = found_by(_FORMAT, str(recording), str(target))
+
+    assert found["code"] == 0
+    assert target.read_bytes() == b"all of it"
+    assert "fake|mcprec]" in found["manual"].replace("\\", "")
+    assert "a fake (all of it)" in found["manual"]
+    assert "Everything as fake (*.fake)" in found["dialog"]
+    assert "Everything as fake, including secrets (*.fake)" in found["dialog"]
+
+
+def test_the_manual_describes_each_export_format() -> None:
+    page = (ROOT / "docs" / "recordings.md").read_text("utf-8")
+
+    assert set(re.findall(r"^- `(\w+)`: ", page, re.MULTILINE)) == {form.key for form in FORMATS}
