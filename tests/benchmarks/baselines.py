@@ -62,7 +62,11 @@ async def bare(count: str, tokens: str, shape: str) -> dict[str, Any]:
             if not seen:
                 began, cpu = time.perf_counter(), time.process_time()
             for line in lines:
-                message = from_json(line)
+                try:
+                    message = from_json(line)
+                except ValueError:  # a line that is no JSON is a message of the stream, too
+                    seen += 1
+                    continue
                 if type(message) is list:
                     seen += len(message)
                 elif message.get("method"):

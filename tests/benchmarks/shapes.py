@@ -34,15 +34,17 @@ class Shape(NamedTuple):
     """What the server speaks."""
     falls: bool = False
     """Whether every tenth number is lower than the one before."""
+    grows: bool = False
+    """Whether the total is another one with each tick of a token."""
     batch: int = 0
     """Messages of a line; 0 where there are no batches."""
 
     def is_tick(self, place: int) -> bool:
-        """Whether the message at a place of the stream is progress."""
+        """Whether the message at a place of the stream is progress of a call."""
         return "%(token)s" in self.forms[place % len(self.forms)]
 
     def ticks(self, count: int) -> int:
-        """How many of so many messages are progress."""
+        """How many of so many messages are progress of a call."""
         whole, rest = divmod(count, len(self.forms))
         of_round = sum(map(self.is_tick, range(len(self.forms))))
         return whole * of_round + sum(map(self.is_tick, range(rest)))
@@ -69,7 +71,7 @@ class Shape(NamedTuple):
             yield form % {
                 "token": quoted[turn],
                 "progress": number - fall,
-                "total": total,
+                "total": total + number if self.grows else total,
                 "place": place,
             }
             tick += "%(token)s" in form
@@ -125,6 +127,9 @@ _LISTED: Final = _tick(_meta={"tags": ["a", "b"]}, message="[111/999] Linking: a
 _EXTRA: Final = _tick(rate=0.5, unit="rows")
 _LOG: Final = _message("message", level="info", logger="db", data={"text": "Row 777", "row": 777})
 _UPDATED: Final = _message("resources/updated", uri="demo://resource/dynamic/text/1")
+_UNKNOWN: Final = _PLAIN.replace("%(token)s", '"nobody-%(place)d"')
+_LARGE: Final = _tick(message="Row 111: " + "0123456789abcdef" * 125)
+_NO_JSON: Final = "INFO 777: wrote {block} to disk"
 _LINE_LOG: Final = _message("message", level="debug", data="Wrote block 777: ok")
 
 SHAPES: Final[Mapping[str, Shape]] = {
@@ -134,6 +139,10 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "beyond_ascii": Shape((_BEYOND_ASCII,)),
     "floats": Shape((_FLOAT,)),
     "decreasing": Shape((_PLAIN,), falls=True),
+    "totals": Shape((_PLAIN,), grows=True),
+    "unknown_tokens": Shape((_PLAIN, _PLAIN, _PLAIN, _UNKNOWN)),
+    "large": Shape((_LARGE,)),
+    "no_json": Shape((_PLAIN, _NO_JSON, _NO_JSON, _NO_JSON)),
     "meta": Shape((_META,)),
     "traced": Shape((_TRACE,)),
     "listed": Shape((_LISTED,)),
