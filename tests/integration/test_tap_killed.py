@@ -228,6 +228,27 @@ def test_a_server_that_ignores_everything_ends_with_its_killed_tap(
     assert bool(recordings(tmp_path)) is is_recorded
 
 
+_DEAF_SHELL = "trap '' HUP INT TERM PIPE; while :; do sleep 0.1; done"
+
+
+def _server_of(tap: int) -> int | None:
+    """The server of a tap, as soon as it runs its own command."""
+    with contextlib.suppress(OSError):
+        for child in children_of(tap):
+            if Path(f"/proc/{child}/cmdline").read_bytes().endswith(_DEAF_SHELL.encode() + b"\0"):
+                return child
+    return None
+
+
+def test_a_server_that_just_starts_ends_with_its_killed_tap(tmp_path: Path) -> None:
+    for _ in range(5):
+        with Tap(tmp_path, *SHELL, _DEAF_SHELL) as tap:
+            while (server := _server_of(tap.pid)) is None:
+                assert tap.poll() is None
+            tap.kill()
+        until(lambda pid=server: not is_alive(pid))
+
+
 def test_whoever_is_killed_nobody_is_left_and_recordings_can_be_read(tmp_path: Path) -> None:
     assert _storm(8, 1, tmp_path) > 0
     _check_recordings(tmp_path)

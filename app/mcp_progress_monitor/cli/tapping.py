@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-    from mcp_progress_monitor.tap.about import About
     from mcp_progress_monitor.tap.environment import Environment
+    from mcp_progress_monitor.tap.journal import Journal
     from mcp_progress_monitor.tap.script import Script
 
     if sys.platform == "win32":
@@ -120,14 +120,25 @@ def run_tap(order: TapOrder) -> NoReturn:
         from mcp_progress_monitor.tap.posix import TappedServer, run_untapped
     _open_streams()
     environment = _server_environment()
+    journal = _journal(order, environment, began)
     try:
-        server = TappedServer(order.command, environment)
+        server = TappedServer(order.command, environment, journal.start_process)
     except (OSError, RuntimeError) as error:  # too few files, processes or threads
+        journal.give_up("")
         run_untapped(order.command, environment, getattr(error, "strerror", None) or str(error))
     # The server is starting meanwhile, so these imports do not delay the client.
+    from mcp_progress_monitor.tap.relay import relay
+
+    if order.script is not None:
+        _relay_changed(server, journal, order.script)
+    relay(server, journal)
+
+
+def _journal(order: TapOrder, environment: Environment, began: tuple[float, float]) -> Journal:
+    """The journal of a session, not started."""
     from mcp_progress_monitor import __version__
     from mcp_progress_monitor.tap.about import About, Rest
-    from mcp_progress_monitor.tap.relay import relay
+    from mcp_progress_monitor.tap.journal import Journal
 
     chosen = order.data_dir
     rest = Rest(
@@ -137,13 +148,10 @@ def run_tap(order: TapOrder) -> NoReturn:
         _shown_arguments,
         lambda: _is_recorded(chosen),
     )
-    script = order.script
-    about = About(order.command, order.name, order.client, environment, server.pid, rest)
+    about = About(order.command, order.name, order.client, environment, rest)
     about.began = began
-    about.script = None if script is None else script.name
-    if script is not None:
-        _relay_changed(server, about, script)
-    relay(server, about)
+    about.script = None if order.script is None else order.script.name
+    return Journal(about)
 
 
 def _server_environment() -> Environment:
@@ -164,7 +172,7 @@ def _server_environment() -> Environment:
     return own_environment()
 
 
-def _relay_changed(server: TappedServer, about: About, script: Script) -> NoReturn:
+def _relay_changed(server: TappedServer, journal: Journal, script: Script) -> NoReturn:
     """Relay messages as the script changes them, and report that on standard error."""
     from mcp_progress_monitor.tap.faults import Faults
     from mcp_progress_monitor.tap.relay import relay
@@ -175,7 +183,7 @@ def _relay_changed(server: TappedServer, about: About, script: Script) -> NoRetu
     with contextlib.suppress(OSError):  # stderr may be closed; the recording says so as well
         os.write(2, text.encode(errors="replace"))
     faults = Faults(server, script)
-    relay(server, about, faults.streams, faults.end_reason)
+    relay(server, journal, faults.streams, faults.end_reason)
 
 
 def _data_dir(chosen: str | None) -> str:

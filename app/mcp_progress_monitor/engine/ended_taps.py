@@ -19,45 +19,77 @@ from mcp_progress_monitor.protocol.messages import NEXT_RESUME_TOKEN, RESUME_TOK
 from mcp_progress_monitor.recording.folder import LIVE, RecordingsFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    _Parts = tuple[Path, ...]
+    """The files of one recording, oldest first."""
 
 _log = logging.getLogger(__name__)
 
 _NOTE: Final = "read.json"  # names of the recordings that have been read
 _MARKS: Final = tuple(map(str.encode, (NEXT_RESUME_TOKEN, RESUME_TOKEN, TASK_ID)))
 _READ_BYTES: Final = 1 << 20
+_GROUP_BYTES: Final = 64 << 20
 _LONGEST_MARK: Final = max(map(len, _MARKS))
 
 
 async def save_what_ended(data_dir: Path) -> bool:
-    """Save what unread recordings of ended taps leave; whether there were any to read."""
+    """Save what unread recordings of ended taps leave; whether there were any to read.
+
+    They are noted a few at a time: gigabytes take minutes, and the program may end meanwhile.
+    """
     folder = RecordingsFolder(data_dir / "recordings" / LIVE)
-    known = _known(folder.path)
+    known = set(_known(folder.path))
     ended = await anyio.to_thread.run_sync(folder.ended, known)
-    if not ended:
-        return False
-    leaving = [path for path in ended if await anyio.to_thread.run_sync(_may_leave, folder, path)]
-    if leaving:
-        # Late: most commands find nothing to read.
-        from mcp_progress_monitor.engine.engine import Engine
-        from mcp_progress_monitor.store.resumes import ResumeStore
-
-        store = ResumeStore(data_dir)
-        engine = Engine(store=store)
-        async with engine:
-            engine.tasks.stop_automatic()
-            await engine.watched.read_ended(folder, leaving)
-        if engine.resumer.error is not None or store.error is not None:
-            return True  # read again once the disk allows it
-    _note(folder.path, known.union(path.name for path in ended))
-    return bool(leaving)
+    has_read = False
+    for group in _groups(ended):
+        leaving = [parts[0] for parts in group if await anyio.to_thread.run_sync(_may_leave, parts)]
+        if leaving:
+            has_read = True
+            if not await _is_saved(data_dir, folder, leaving):
+                break  # read again once the disk allows it
+        known.update(parts[0].name for parts in group)
+        _note(folder.path, known)
+    return has_read
 
 
-def _may_leave(folder: RecordingsFolder, path: Path) -> bool:
+async def _is_saved(data_dir: Path, folder: RecordingsFolder, paths: Sequence[Path]) -> bool:
+    """Save what recordings leave; returns whether the disk allowed it.
+
+    What has been read is released with the engine.
+    """
+    # Late: most commands find nothing to read.
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.store.resumes import ResumeStore
+
+    store = ResumeStore(data_dir)
+    engine = Engine(store=store)
+    async with engine:
+        engine.tasks.stop_automatic()
+        await engine.watched.read_ended(folder, paths)
+    return engine.resumer.error is None and store.error is None
+
+
+def _groups(recordings: Iterable[_Parts]) -> Iterator[list[_Parts]]:
+    """Recordings in order, in groups that are read together."""
+    group: list[_Parts] = []
+    size = 0
+    for parts in recordings:
+        with contextlib.suppress(OSError):
+            size += sum(part.stat().st_size for part in parts)
+        group.append(parts)
+        if size >= _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _may_leave(parts: _Parts) -> bool:
     """Whether a recording mentions a token or a task: reading its bytes is far faster."""
     with contextlib.suppress(OSError):
-        for part in folder.parts(path):
+        for part in parts:
             with part.open("rb") as file:
                 before = b""
                 while data := file.read(_READ_BYTES):

@@ -157,23 +157,23 @@ class RecordingsFolder:
                     found.append(path)
         return sorted(found, key=lambda path: path.name)
 
-    def ended(self, known: Collection[str] = ()) -> list[Path]:
-        """The recordings that nobody writes, without those of the names `known`; oldest first."""
-        found: list[Path] = []
-        with contextlib.suppress(OSError):
-            names = {entry.name for entry in os.scandir(self.path)}
-            for run, path in _oldest_parts(self.path, names).items():
-                if path.name in known:
-                    continue
-                # A tap locks its run before it names the file, which a scan may find first.
-                if not is_there(_lock_path(run)) or not self._is_written_elsewhere(run):
-                    found.append(path)
-        return sorted(found, key=lambda path: path.name)
+    def ended(self, known: Collection[str] = ()) -> list[tuple[Path, ...]]:
+        """The parts of each recording that nobody writes, without those of the names `known`.
 
-    def parts(self, path: Path) -> list[Path]:
-        """The files of the recording whose first is at `path`."""
-        run = _run_path(path)
-        return [file.path for file in _files_in(self.path) if file.run == run]
+        The oldest is first, of recordings and of parts. A recording's name is that of its first.
+        """
+        runs: dict[Path, list[_File]] = {}
+        for file in _files_in(self.path):
+            runs.setdefault(file.run, []).append(file)
+        found: list[tuple[Path, ...]] = []
+        for run, files in runs.items():
+            files.sort(key=lambda file: file.part)
+            if files[0].path.name in known:
+                continue
+            # A tap locks its run before it names the file, which a scan may find first.
+            if not is_there(_lock_path(run)) or not self._is_written_elsewhere(run):
+                found.append(tuple(file.path for file in files))
+        return sorted(found, key=lambda parts: parts[0].name)
 
     def is_written(self, path: Path) -> bool:
         """Whether another program writes the recording at `path`: one try, without waiting.

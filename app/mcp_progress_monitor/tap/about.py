@@ -47,7 +47,6 @@ class About:
         name: str | None,
         client: str | None,
         variables: Iterable[str],
-        pid: int,
         rest: Rest,
     ) -> None:
         """`name` defaults to that of the command."""
@@ -55,7 +54,7 @@ class About:
         self.name = (name or os.path.basename(command[0]) or "server")[:LONGEST_NAME]  # noqa: PTH119
         self.client = client
         self.variables = variables
-        self.pid = pid
+        self.pid = 0  # of the server; known once it has a process
         self.rest = rest
         self.script: str | None = None  # the name of the script, if any
         self.tap_pid, self.client_pid = os.getpid(), os.getppid()

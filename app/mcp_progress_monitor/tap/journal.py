@@ -5,13 +5,13 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-import threading
 import time
 
 from mcp_progress_monitor.tap.ring import CLOSED, LOST, MARKS, Lost, Ring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Mapping
 
     from mcp_progress_monitor.tap.about import About
@@ -68,7 +68,7 @@ class Journal:
         self.lanes: list[JournalLane] = []
         self._about = about
         self._is_in_thread = is_in_thread
-        self._bell = -1
+        self._bell = self._reports = -1
         self._is_closed = False
         self._has_warned = False
         self._thread: threading.Thread | None = None
@@ -83,17 +83,42 @@ class Journal:
         """Whether to call `wake` after queuing something."""
         return self.ring.is_asleep
 
+    def start_process(self, server: int) -> None:
+        """Start the process that writes, and that kills the server if this process is killed.
+
+        To be called while there are no other threads. `OSError` if there are too few files.
+        """
+        self._about.pid = server
+        if self._is_in_thread or self.ring.is_given_up:
+            return
+        from mcp_progress_monitor.tap.detached import run_detached
+
+        bell, self._bell = os.pipe()
+        self._reports, report = os.pipe()
+
+        def write(bell: int, report: int) -> None:
+            self._writer(bell, report)
+
+        if not run_detached(write, bell, report):
+            self._is_in_thread = True
+            os.close(self._reports)
+            os.close(self._bell)
+            self._bell = -1
+        os.close(bell)
+        os.close(report)
+
     def start(self) -> None:
-        """Start the process; to be called before any thread is started."""
+        """Start the thread that listens to the process, or that writes if there is none."""
+        import threading  # late: it would delay the server's start
+
         if self.ring.is_given_up:
             return
-        bell, self._bell = os.pipe()
-        reports = -1 if self._is_in_thread else self._start_process(bell)
-        if reports < 0:
+        if self._bell < 0:
             self._is_in_thread = True
+            bell, self._bell = os.pipe()
             self._thread = threading.Thread(target=self._write, args=(bell,), daemon=True)
         else:
-            self._thread = threading.Thread(target=self._listen, args=(reports,), daemon=True)
+            self._thread = threading.Thread(target=self._listen, daemon=True)
         try:
             self._thread.start()
         except RuntimeError as error:
@@ -129,23 +154,6 @@ class Journal:
         if why:
             self._warn(f"Recording of this session ended: {why}")
 
-    def _start_process(self, bell: int) -> int:
-        """Start a process that writes; returns where it reports, or -1 if there can be none."""
-        from mcp_progress_monitor.tap.detached import run_detached
-
-        reports, report = os.pipe()
-
-        def write(bell: int, report: int) -> None:
-            self._writer(bell, report)
-
-        if run_detached(write, bell, report):
-            os.close(bell)
-            os.close(report)
-            return reports
-        os.close(reports)
-        os.close(report)
-        return -1
-
     def _writer(self, bell: int, report: int) -> None:
         from mcp_progress_monitor.tap.writer import JournalWriter
 
@@ -164,9 +172,9 @@ class Journal:
 
         JournalWriter(self._about, self.ring, bell, self._warn).run()
 
-    def _listen(self, reports: int) -> None:
+    def _listen(self) -> None:
         """Pass on what the process reports, until it has ended."""
-        while text := os.read(reports, 4096):
+        while text := os.read(self._reports, 4096):
             self._warn(text.decode(errors="replace"))
         if not (self._is_closed or self.ring.is_given_up):
             self.give_up(_ENDED)

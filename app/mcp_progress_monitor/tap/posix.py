@@ -65,10 +65,13 @@ class NonblockingEnd:
 class TappedServer:
     """The server: a child of this process, in the same group, with pipes for its three streams."""
 
-    def __init__(self, command: Sequence[str], environment: Environment) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: Environment, prepare: Callable[[int], None]
+    ) -> None:
         """Start it; `OSError` or `RuntimeError` if this process lacks what a tap needs.
 
-        If the command cannot be started, a shell reports why, in its place.
+        `prepare` is called with the id of its process, before that runs the command. If the command
+        cannot be started, a shell reports why, in its place.
         """
         self.was_signalled = False
         """Whether a signal sent to this process was passed on to it."""
@@ -90,7 +93,7 @@ class TappedServer:
             ignored = [each for each in (signal.SIGCHLD, WAKE) if found[each] == signal.SIG_IGN]
             for number in (signal.SIGCHLD, WAKE, *(self._forwarded & (_OF_WRITES | _HARMLESS))):
                 signal.signal(number, _nothing)  # if ignored, exit codes would be lost
-            self.pid = _spawn(_Start(command, environment, streams, mask, ignored))
+            self.pid = _spawn(_Start(command, environment, streams, mask, ignored), prepare)
         except BaseException:
             for number in (signal.SIGCHLD, WAKE):
                 signal.signal(number, found[number])
@@ -304,8 +307,8 @@ def _execute(path: str, command: list[str], environment: Environment) -> int:
     return ctypes.get_errno()
 
 
-def _spawn(start: _Start) -> int:
-    """Start a process once it is sure that this one can be its tap.
+def _spawn(start: _Start, prepare: Callable[[int], None]) -> int:
+    """Start a process once `prepare` was called and it is sure that this one can be its tap.
 
     `posix_spawn` would make it ignore two signals of the system's library.
     """
@@ -320,6 +323,7 @@ def _spawn(start: _Start) -> int:
             os._exit(_NOT_STARTED)
     os.close(waits)
     try:
+        prepare(child)  # it may start a process, which must not happen while there are threads
         with _Room():
             os.write(go, b"!")
     except BaseException:

@@ -9,14 +9,14 @@ import sys
 import threading
 import time
 
-from mcp_progress_monitor.tap.journal import Journal, JournalLane
+from mcp_progress_monitor.tap.journal import JournalLane
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from mcp_progress_monitor.tap.about import About
+    from mcp_progress_monitor.tap.journal import Journal
     from mcp_progress_monitor.tap.posix import NonblockingEnd
 
     if sys.platform == "win32":
@@ -386,7 +386,7 @@ def plain_streams(server: TappedServer, journal: Journal) -> tuple[Stream, Strea
 
 def relay(
     server: TappedServer,
-    about: About,
+    journal: Journal,
     streams: Callable[[TappedServer, Journal], tuple[Stream, Stream, Stream]] = plain_streams,
     end_reason: Callable[[], str] = str,
 ) -> NoReturn:
@@ -395,7 +395,6 @@ def relay(
     `streams` may change what passes; `end_reason` says why a script has ended the server, if so.
     """
     sys.setswitchinterval(_SWITCH_S)
-    journal = Journal(about)
     journal.start()
     from_client, from_server, of_errors = streams(server, journal)
     for stream in (from_client, from_server, of_errors):

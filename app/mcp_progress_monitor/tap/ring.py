@@ -6,9 +6,9 @@ by then, and another process writes it.
 
 from __future__ import annotations
 
+import _thread
 import mmap
 import struct
-import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class Ring:
         self._counts[_LIMIT] = limit
         self._head = self._base = 0
         self._pack = _RECORD.pack_into
-        self._lock = threading.Lock()
-        self._fence = threading.Lock()
+        self._lock = _thread.allocate_lock()  # `threading` takes long to import
+        self._fence = _thread.allocate_lock()
 
     # In the process that fills it
 

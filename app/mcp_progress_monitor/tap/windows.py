@@ -11,7 +11,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
     from mcp_progress_monitor.tap.environment import Environment
@@ -82,8 +82,10 @@ if sys.platform == "win32":
     class TappedServer:
         """The server: a child of this process, in its job, with pipes for its three streams."""
 
-        def __init__(self, command: Sequence[str], environment: Environment) -> None:
-            """Start it; `OSError` if it cannot be started."""
+        def __init__(
+            self, command: Sequence[str], environment: Environment, prepare: Callable[[int], None]
+        ) -> None:
+            """Start it; `OSError` if it cannot be started. `prepare` is called with its id."""
             variables = environment.variables
             self.was_signalled = False
             self._job = _Job()
@@ -102,6 +104,7 @@ if sys.platform == "win32":
             streams = (self._process.stdin, self._process.stdout, self._process.stderr)
             self.stdin, self.stdout, self.stderr = (pipe.fileno() for pipe in streams if pipe)
             self.pid = self._process.pid
+            prepare(self.pid)
 
         def wait(self) -> None:
             self._process.wait()

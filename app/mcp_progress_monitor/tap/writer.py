@@ -164,7 +164,7 @@ class JournalWriter:
         try:
             self._server = handle_of(self._about.pid)
             self._await_server()
-            if not self._about.rest.is_recorded():
+            if self._ring.is_given_up or not self._about.rest.is_recorded():
                 self._ring.give_up()
                 return
             self._file = RunFile(self._about)

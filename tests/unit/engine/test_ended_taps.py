@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
+from mcp_progress_monitor.engine import ended_taps
 from mcp_progress_monitor.engine.ended_taps import save_what_ended
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.taps import HandTap
@@ -14,6 +16,7 @@ from tests.unit.engine.test_watching import jobs_of
 from tests.unit.engine.test_watching_saved import resumable, saved, saved_tasks, task, watching
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -121,6 +124,35 @@ async def test_a_token_in_a_later_part_is_saved_with_the_call_in_the_first(
     assert await save_what_ended(tmp_path)
     (chain,) = await saved(tmp_path)
     assert (chain.token, chain.standing.progress) == ("T1", 4)
+
+
+async def test_what_was_read_is_noted_though_the_program_ends_meanwhile(
+    tmp_path: Path, live: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ended_taps, "_GROUP_BYTES", 1)
+    taps = [HandTap(live, pid=100 + number) for number in range(3)]
+    for tap in taps:
+        resumable(tap)
+        tap.end()
+    with anyio.CancelScope() as scope:
+        monkeypatch.setattr(ended_taps, "_groups", _cancelling(scope, ended_taps._groups))  # noqa: SLF001
+        await save_what_ended(tmp_path)
+    assert json.loads((live / "read.json").read_bytes()) == [min(tap.path.name for tap in taps)]
+    monkeypatch.undo()
+    assert await save_what_ended(tmp_path)
+    assert len(json.loads((live / "read.json").read_bytes())) == 3
+
+
+def _cancelling(scope: anyio.CancelScope, groups: Callable[..., Iterator[Any]]) -> Any:
+    """Groups of which only the first is read."""
+
+    def cancelling(recordings: Any) -> Iterator[Any]:
+        for number, group in enumerate(groups(recordings)):
+            if number:
+                scope.cancel()
+            yield group
+
+    return cancelling
 
 
 async def test_a_recording_without_a_lock_file_has_ended(tmp_path: Path, live: Path) -> None:

@@ -40,7 +40,9 @@ def about(
 ) -> About:
     """What a tap knows of its session."""
     rest = Rest(__version__, lambda: str(data_dir), lambda: limits, shown, lambda: is_recorded)
-    return About(command, name, "Client", {"B": "secret", "A": ""}, 4711, rest)
+    made = About(command, name, "Client", {"B": "secret", "A": ""}, rest)
+    made.pid = 4711
+    return made
 
 
 @pytest.fixture
