@@ -129,12 +129,17 @@ async def finish(player: Player, _folder: Path) -> None:
         job = await player.until(_rests_after(job.attempt_count))
 
 
+async def show(player: Player, _folder: Path) -> None:
+    """Wait until the job can be resumed here."""
+    await player.until(lambda job: job.can_resume_here)
+
+
 def _rests_after(count: int) -> Callable[[JobSnapshot], bool]:
     """Whether an attempt beyond the first `count` has ended."""
     return lambda job: job.attempt_count > count and job.state.is_over
 
 
-ROLES = {"begin": begin, "begin-and-go-on": begin_and_go_on, "finish": finish}
+ROLES = {"begin": begin, "begin-and-go-on": begin_and_go_on, "finish": finish, "show": show}
 
 
 async def main(application: QApplication, role: str, folder: Path) -> int:
