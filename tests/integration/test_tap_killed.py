@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -240,13 +241,17 @@ def _server_of(tap: int) -> int | None:
     return None
 
 
+def _is_gone(pid: int) -> bool:
+    return not is_alive(pid)
+
+
 def test_a_server_that_just_starts_ends_with_its_killed_tap(tmp_path: Path) -> None:
     for _ in range(5):
         with Tap(tmp_path, *SHELL, _DEAF_SHELL) as tap:
             while (server := _server_of(tap.pid)) is None:
                 assert tap.poll() is None
             tap.kill()
-        until(lambda pid=server: not is_alive(pid))
+        until(partial(_is_gone, server))
 
 
 def test_whoever_is_killed_nobody_is_left_and_recordings_can_be_read(tmp_path: Path) -> None:

@@ -120,12 +120,15 @@ def run_tap(order: TapOrder) -> NoReturn:
         from mcp_progress_monitor.tap.posix import TappedServer, run_untapped
     _open_streams()
     environment = _server_environment()
-    journal = _journal(order, environment, began)
+    journal: Journal | None = None
     try:
+        journal = _journal(order, environment, began)
         server = TappedServer(order.command, environment, journal.start_process)
-    except (OSError, RuntimeError) as error:  # too few files, processes or threads
-        journal.give_up("")
-        run_untapped(order.command, environment, getattr(error, "strerror", None) or str(error))
+    except (OSError, RuntimeError, MemoryError) as error:  # too few files, processes or threads
+        if journal is not None:
+            journal.give_up("")
+        why = getattr(error, "strerror", None) or str(error) or "Not enough memory"
+        run_untapped(order.command, environment, why)
     # The server is starting meanwhile, so these imports do not delay the client.
     from mcp_progress_monitor.tap.relay import relay
 

@@ -76,7 +76,6 @@ class Journal:
             self.ring = Ring(QUEUE_BYTES)
         except (OSError, ValueError, OverflowError):
             self.ring = Ring(0)
-            self.give_up(_NO_MEMORY)
 
     @property
     def is_asleep(self) -> bool:
@@ -112,6 +111,7 @@ class Journal:
         import threading  # late: it would delay the server's start
 
         if self.ring.is_given_up:
+            self.give_up(_NO_MEMORY)
             return
         if self._bell < 0:
             self._is_in_thread = True

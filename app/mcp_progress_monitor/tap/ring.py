@@ -50,11 +50,15 @@ class Ring:
     """
 
     def __init__(self, limit: int) -> None:
-        """`OSError` or `ValueError` if there is no memory for `limit` bytes of entries."""
+        """`OSError` or `ValueError` if there is no memory for `limit` bytes of entries.
+
+        With a limit of 0, nothing can be put.
+        """
         self._limit = limit
-        self._capacity = -(-limit // _STEP) * _STEP + _SPARE
+        self._capacity = -(-limit // _STEP) * _STEP + _SPARE if limit else 0
+        size = self._capacity + _COUNTERS * _COUNTER
         # Pages take memory once they are used.
-        self._memory = mmap.mmap(-1, self._capacity + _COUNTERS * _COUNTER)
+        self._memory = mmap.mmap(-1, size) if limit else bytearray(size)
         self._counts = memoryview(self._memory)[self._capacity :].cast("Q")
         self._counts[_LIMIT] = limit
         self._head = self._base = 0

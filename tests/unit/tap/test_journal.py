@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import mmap
 import os
 import threading
 import time
@@ -90,6 +92,25 @@ def test_lines_are_recorded_however_they_were_cut(
         *lines, rest = data.split(b"\n")
         assert _raws([f for f in frames if f.part is None], channel) == lines + [rest] * bool(rest)
     assert _gaps(frames) == []
+
+
+def test_without_memory_for_the_queue_nothing_is_recorded_and_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_words: object) -> None:
+        raise OSError(errno.ENOMEM, "no memory")
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    journal = _journal(about(tmp_path))
+    lane = JournalLane(journal, "<")
+    journal.start_process(1)
+    assert capfd.readouterr().err == ""  # the server may have to run without a tap, and says why
+    journal.start()
+    lane.take(1.0, b"line\n")
+    _closed(journal)
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.endswith("Recording of this session ended: Not enough memory")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_recorded_where_the_user_wants_that(
