@@ -145,6 +145,31 @@ def filter_fields() -> str:
     )
 
 
+def clients() -> str:
+    """The page of the clients whose configuration is read and written."""
+    from mcp_progress_monitor.catalogue.clients import KNOWN
+
+    rows = [
+        (
+            client.title,
+            f"`{client.key}`",
+            client.next_step or f"Restart {client.title}.",
+            ", ".join(f"`{place}`" for place in client.project_places),
+        )
+        for client in KNOWN
+    ]
+    return _page(
+        [
+            _heading("Clients"),
+            (
+                "Servers can be [imported](../servers.md#import) from these clients, exported to"
+                " them, and [watched](../watch-your-client.md) there."
+            ),
+            _table(("client", "on the command line", "after a change", "files in a project"), rows),
+        ]
+    )
+
+
 def exit_codes() -> str:
     """The page of exit codes: each value with the text below it in the source."""
     from mcp_progress_monitor.cli import exits
@@ -376,6 +401,7 @@ def _page(parts: Iterable[str]) -> str:
 PAGES: Final = {
     "command-line.md": command_line,
     "filter-fields.md": filter_fields,
+    "clients.md": clients,
     "exit-codes.md": exit_codes,
     "rules.md": rules,
     "keys.md": keys,

@@ -43,6 +43,40 @@ print(json.dumps({
     "dialog": dialog.nameFilters(),
 }))
 """
+_CLIENT = """
+from mcp_progress_monitor.catalogue import clients
+def write(entry):
+    return {**entry.common(), "fake": True}
+fake = clients.McpClient(
+    "fake", "Fake Agent", next_step="Press F.", places=("{home}/.fake/agent.json",),
+    container="fakeServers", write=write,
+)
+clients.KNOWN = (*clients.KNOWN, fake)
+clients.FORMS = (*clients.FORMS, fake)
+
+import io, reference
+from pathlib import Path
+from mcp_progress_monitor.cli.entry import main
+file = Path.home() / ".fake" / "agent.json"
+file.parent.mkdir()
+file.write_text('{"fakeServers": {"a": {"command": "npx"}}}')
+def said(*words):
+    sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    main(words)
+    sys.stdout.seek(0)
+    said, sys.stdout = sys.stdout.read(), sys.__stdout__
+    return said
+listed = said("tap", "install")
+shown = said("tap", "install", "fake", "--all", "--dry-run")
+imported = said("servers", "import", str(file), "--all")
+exported = said("servers", "export", "--client", "fake")
+changed = said("tap", "install", "fake", "--all")
+print(json.dumps({
+    "listed": listed, "shown": shown, "imported": imported, "exported": exported,
+    "changed": changed,
+    "tapped": file.read_text(), "manual": reference.clients(), "commands": reference.command_line(),
+}))
+"""
 
 
 def found_by(script: str, *arguments: str) -> dict[str, Any]:
@@ -70,3 +104,16 @@ def test_the_manual_describes_each_export_format() -> None:
     page = (ROOT / "docs" / "recordings.md").read_text("utf-8")
 
     assert set(re.findall(r"^- `(\w+)`: ", page, re.MULTILINE)) == {form.key for form in FORMATS}
+
+
+def test_a_client_is_declared_once(isolated_home: Path) -> None:
+    found = found_by(_CLIENT)
+
+    assert "Fake Agent  a" in found["listed"]
+    assert "Fake Agent" in found["shown"]
+    assert "a" in found["imported"]
+    assert '"fake": true' in found["exported"]
+    assert "Press F." in found["changed"]
+    assert " tap " in (isolated_home / ".fake" / "agent.json").read_text()
+    assert "| Fake Agent | `fake` | Press F. |" in found["manual"]
+    assert "fake]" in found["commands"]

@@ -17,7 +17,8 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
-from mcp_progress_monitor.catalogue.clients import CURSOR, FORMS, VS_CODE, FoundFile
+from mcp_progress_monitor.catalogue.client_files import FoundFile
+from mcp_progress_monitor.catalogue.clients import CURSOR, FORMS, VS_CODE
 from mcp_progress_monitor.catalogue.reading import preview, read_file
 from mcp_progress_monitor.catalogue.tap_install import ClientServer
 from mcp_progress_monitor.catalogue.taps import EntryTap, Launch

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.catalogue.clients import CURSOR, FoundFile
+from mcp_progress_monitor.catalogue.client_files import FoundFile
+from mcp_progress_monitor.catalogue.clients import CURSOR
 from mcp_progress_monitor.catalogue.tap_install import servers_of
 from mcp_progress_monitor.engine.client_taps import LiveTap, live_taps
 from tests.integration.commands import DEMO, ROOT, run, start

@@ -21,17 +21,13 @@ from mcp_progress_monitor.catalogue.catalogue import (
     place,
     unknown_members,
 )
-from mcp_progress_monitor.catalogue.client_formats import EntryForm, form_of
-from mcp_progress_monitor.catalogue.clients import (
-    CODEX,
-    OURS,
-    Input,
-    Resolver,
-    Variables,
+from mcp_progress_monitor.catalogue.client_files import (
     client_of_file,
     containers_of,
+    form_of,
     project_of,
 )
+from mcp_progress_monitor.catalogue.clients import OURS
 from mcp_progress_monitor.catalogue.documents import Document, read_json, read_text, read_toml
 from mcp_progress_monitor.catalogue.secrets import (
     KeptSecrets,
@@ -44,6 +40,7 @@ from mcp_progress_monitor.catalogue.secrets import (
     without_secret_members,
 )
 from mcp_progress_monitor.catalogue.taps import entry_tap, unwrapped_entry
+from mcp_progress_monitor.catalogue.variables import Input, Resolver, Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import expanded
 from mcp_progress_monitor.protocol.eras import as_object
@@ -55,7 +52,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.catalogue.catalogue import Catalogue
-    from mcp_progress_monitor.catalogue.clients import McpClient, ServerContainer
+    from mcp_progress_monitor.catalogue.client_files import ServerContainer
+    from mcp_progress_monitor.catalogue.clients import McpClient
+    from mcp_progress_monitor.catalogue.entry_forms import EntryForm
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 __all__ = ["ConfigFile", "Unusable", "read_file"]
@@ -362,7 +361,7 @@ def read_file(
 
 def is_toml(path: Path, client: McpClient | None) -> bool:
     """Whether that client's file is TOML; without a client, decided by the suffix."""
-    return client is CODEX if client is not None else path.suffix.lower() == ".toml"
+    return client.is_toml if client is not None else path.suffix.lower() == ".toml"
 
 
 def read_document(path: Path, text: str, client: McpClient | None) -> Document:

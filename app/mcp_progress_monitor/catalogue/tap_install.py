@@ -17,7 +17,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.catalogue.clients import FoundFile, NoContainerError, containers_of
+from mcp_progress_monitor.catalogue.client_files import FoundFile, NoContainerError, containers_of
 from mcp_progress_monitor.catalogue.documents import (
     UneditableError,
     covered,
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from mcp_progress_monitor.catalogue.clients import McpClient, ServerContainer
+    from mcp_progress_monitor.catalogue.client_files import ServerContainer
+    from mcp_progress_monitor.catalogue.clients import McpClient
     from mcp_progress_monitor.catalogue.documents import Document
     from mcp_progress_monitor.catalogue.taps import EntryTap, Launch, TapProgram
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.catalogue.catalogue import EXAMPLE, CatalogueEntry, written_entry
-from mcp_progress_monitor.catalogue.client_formats import CAN_DISABLE, written_for
-from mcp_progress_monitor.catalogue.clients import (
-    CLAUDE_DESKTOP,
-    CODEX,
-    GEMINI,
-    INSPECTOR,
-    OURS,
-    ZED,
-)
+from mcp_progress_monitor.catalogue.client_files import written_for
+from mcp_progress_monitor.catalogue.clients import OURS, Syntax
 from mcp_progress_monitor.catalogue.documents import (
     UneditableError,
     decoded,
@@ -48,9 +41,6 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.clients import McpClient
 
-_WITHOUT_VARIABLES: Final = frozenset({CLAUDE_DESKTOP, ZED, INSPECTOR})
-"""Clients that do not expand variables."""
-
 
 class Written(NamedTuple):
     """A configuration, and descriptions of what could not be written.
@@ -81,7 +71,7 @@ def write_file(
         UserError: the file cannot be written, or has content that would be lost.
     """
     document, left_out = _document(list(entries), client, with_secrets=with_secrets)
-    merged = _merged_toml if client is CODEX else _merged_json
+    merged = _merged_toml if client.is_toml else _merged_json
     if path is None:
         return Written(merged("", "", document, client).text, tuple(left_out))
     with lock_of_clients():
@@ -117,16 +107,17 @@ def _document(
         left_out += _unexpanded(entry.name, written, client)
         disabled += [entry.name] if entry.is_disabled else []
     document: dict[str, Any] = {client.container: servers}
-    if client is GEMINI and disabled:
-        document["mcp"] = {"excluded": disabled}
+    if client.rules and disabled:
+        document[client.rules] = {"excluded": disabled}
     return document, left_out
 
 
 def _unwritable(entry: CatalogueEntry, client: McpClient) -> str:
     """Why a client's file cannot contain a server; empty if it can."""
-    if client is CLAUDE_DESKTOP and isinstance(entry.definition, HttpDefinition):
-        return "Claude Desktop's file does not support servers with a URL"
-    if entry.is_disabled and client is not OURS and client.key not in CAN_DISABLE:
+    if not client.has_urls and isinstance(entry.definition, HttpDefinition):
+        return f"{client.title}'s file does not support servers with a URL"
+    can_disable = client is OURS or client.rules or client.disabled is not None
+    if entry.is_disabled and not can_disable:
         return f"it is disabled, which {client.title} does not support"
     return ""
 
@@ -141,12 +132,17 @@ def _without_keyring(
 
 
 def _to_set(variable: str, client: McpClient) -> str:
-    return "" if client in _WITHOUT_VARIABLES else f"; set {variable} in the environment"
+    is_used = _expands_variables(client) or client.names_variables
+    return f"; set {variable} in the environment" if is_used else ""
+
+
+def _expands_variables(client: McpClient) -> bool:
+    return client is OURS or client.syntax is not Syntax.NONE
 
 
 def _unexpanded(name: str, written: dict[str, Any], client: McpClient) -> list[str]:
     """References that a client does not expand, so that the user has to insert the values."""
-    if client is not CODEX and client not in _WITHOUT_VARIABLES:
+    if _expands_variables(client):
         return []
     return [
         f"{name}: {client.title} does not expand variables here; replace ${{env:{variable}}} "
@@ -185,8 +181,8 @@ def _merged_json(text: str, where: str, document: dict[str, Any], client: McpCli
         name = formatting.one_line(duplicates[0].name, 60)
         raise UserError(_kept(where, f"It contains {name!r} twice: one would be lost"))
     merged, is_replaced = _with_servers(held, document, client)
-    if client is GEMINI:
-        merged = _excluding(merged, document[client.container], document)
+    if client.rules:
+        merged = _excluding(merged, document[client.container], document, client.rules)
     return _Merged(json_text(merged), is_replaced)
 
 
@@ -253,14 +249,14 @@ def latest_beside(path: Path) -> Path:
 
 
 def _excluding(
-    held: dict[str, Any], ours: Mapping[str, Any], document: Mapping[str, Any]
+    held: dict[str, Any], ours: Mapping[str, Any], document: Mapping[str, Any], member: str
 ) -> dict[str, Any]:
-    """Update Gemini CLI's list of excluded servers: of `ours`, exactly the disabled ones."""
-    rules = as_object(held.get("mcp"))
+    """Update the list of excluded servers in the rules: of `ours`, exactly the disabled ones."""
+    rules = as_object(held.get(member))
     named = rules.get("excluded")
     others = [name for name in named if name not in ours] if isinstance(named, list) else []
-    excluded = [*others, *document.get("mcp", {}).get("excluded", ())]
-    return {**held, "mcp": {**rules, "excluded": excluded}} if excluded or named else held
+    excluded = [*others, *document.get(member, {}).get("excluded", ())]
+    return {**held, member: {**rules, "excluded": excluded}} if excluded or named else held
 
 
 def _kept(where: str, reason: str) -> ErrorDetails:

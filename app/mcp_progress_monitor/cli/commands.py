@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcp_progress_monitor.catalogue.clients import FORMS, KNOWN
 from mcp_progress_monitor.cli.options import (
     A_PATH,
     Invocation,
@@ -245,20 +246,8 @@ def cancel(invocation: Invocation, /, **chosen: Any) -> int:
     return cancel_task(invocation, TaskOrder(no_token=True, **chosen))
 
 
-KNOWN_CLIENTS = (
-    "claude-desktop",
-    "claude-code",
-    "vscode",
-    "cursor",
-    "windsurf",
-    "cline",
-    "gemini",
-    "codex",
-    "zed",
-    "inspector",
-)
-"""Clients whose files are looked for on this computer."""
-CLIENTS = (*KNOWN_CLIENTS, "common", "mcp-progress-monitor")
+_KNOWN_CLIENTS = [client.key for client in KNOWN]
+_CLIENTS = [client.key for client in FORMS]
 
 _SERVERS_EXAMPLES = """\b
 Examples:
@@ -348,7 +337,7 @@ def list_(invocation: Invocation, as_json: bool) -> int:
 @click.argument("names", nargs=-1)
 @click.option(
     "--client",
-    type=click.Choice(CLIENTS),
+    type=click.Choice(_CLIENTS),
     help="Read the file in this client's format (default: detected).",
 )
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="Show the servers without saving them.")
@@ -493,7 +482,7 @@ def client_metadata(invocation: Invocation, url: str) -> int:
     "--to",
     "to",
     cls=RenamedOption,
-    type=click.Choice(CLIENTS),
+    type=click.Choice(_CLIENTS),
     default="common",
     help="Write the format of this client (default: common, which most clients read).",
 )
@@ -647,12 +636,12 @@ def _refuse_others(common: CommonOptions) -> None:
             raise click.UsageError(f"{option} cannot be used with 'tap', which runs its command.")
 
 
-_CLIENTS = f"""\b
+_CLIENT_LIST = f"""\b
 Clients:
-  {", ".join(KNOWN_CLIENTS[:6])},
-  {", ".join(KNOWN_CLIENTS[6:])}
+  {", ".join(_KNOWN_CLIENTS[:6])},
+  {", ".join(_KNOWN_CLIENTS[6:])}
 """
-_INSTALL_EXAMPLES = f"""{_CLIENTS}
+_INSTALL_EXAMPLES = f"""{_CLIENT_LIST}
 \b
 Examples:
   mcp-progress-monitor tap install
@@ -663,14 +652,14 @@ Examples:
 The server keeps working if this program is uninstalled. The first time a file is
 changed, a copy of it is kept beside it, as FILE.before.
 """
-_REMOVE_EXAMPLES = f"""{_CLIENTS}
+_REMOVE_EXAMPLES = f"""{_CLIENT_LIST}
 \b
 Examples:
   mcp-progress-monitor tap remove cursor files
   mcp-progress-monitor tap remove --all
 """
 _client = click.argument(
-    "client", metavar="[CLIENT]", required=False, type=click.Choice(KNOWN_CLIENTS)
+    "client", metavar="[CLIENT]", required=False, type=click.Choice(_KNOWN_CLIENTS)
 )
 _names = click.argument("names", metavar="[SERVER]...", nargs=-1)
 _all = click.option(

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import bundle, formatting
 from mcp_progress_monitor.catalogue import tap_install
-from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, found_files
+from mcp_progress_monitor.catalogue.client_files import found_files
+from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE
 from mcp_progress_monitor.catalogue.tap_install import servers_of
 from mcp_progress_monitor.catalogue.taps import shown_name
 from mcp_progress_monitor.errors import ErrorDetails, UserError

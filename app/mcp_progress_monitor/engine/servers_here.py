@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_progress_monitor.catalogue.clients import found_files
+from mcp_progress_monitor.catalogue.client_files import found_files
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.engine.origins import saved_definition, split_watched_key
 from mcp_progress_monitor.errors import UserError

@@ -5,18 +5,6 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_progress_monitor.catalogue.clients import (
-    CLAUDE_CODE,
-    CLAUDE_DESKTOP,
-    CLINE,
-    CODEX,
-    CURSOR,
-    GEMINI,
-    INSPECTOR,
-    VS_CODE,
-    WINDSURF,
-    ZED,
-)
 from mcp_progress_monitor.catalogue.reading import ImportStatus
 from mcp_progress_monitor.catalogue.secrets import secrets_of
 from mcp_progress_monitor.formatting import clock, elide, one_line, visible
@@ -28,9 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
-    from mcp_progress_monitor.catalogue.clients import Input, McpClient
+    from mcp_progress_monitor.catalogue.clients import McpClient
     from mcp_progress_monitor.catalogue.reading import FoundServer, ImportRow
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
+    from mcp_progress_monitor.catalogue.variables import Input
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
@@ -150,20 +139,6 @@ def _shown(text: str) -> str:
 
 _NAME: Final = 60
 _NAMES: Final = 10  # servers that are named; more are counted
-_NEXT: Final[Mapping[str, str]] = {
-    CLAUDE_DESKTOP.key: "Quit Claude Desktop completely and start it again.",
-    CLAUDE_CODE.key: "New sessions of Claude Code use it; in a running one, reconnect with /mcp.",
-    VS_CODE.key: "VS Code starts the changed server with the next chat request. To do it now, run"
-    " MCP: List Servers and restart the server.",
-    CURSOR.key: "Cursor reloads the server. It may ask you to approve the changed command.",
-    WINDSURF.key: "In Windsurf, refresh the MCP servers in the Cascade panel.",
-    CLINE.key: "Cline restarts the server when its file changes.",
-    GEMINI.key: "Restart Gemini CLI.",
-    CODEX.key: "New Codex sessions use it; restart a running one.",
-    ZED.key: "Zed restarts the server when its settings change.",
-    INSPECTOR.key: "Restart the Inspector, and connect again.",
-}
-"""The next step after a change, by the key of the client."""
 RECORDING_IS_OFF: Final = (
     "Recording is turned off: watched sessions pass through unrecorded, and the window does not"
     " show them. To turn it on: Recordings (Ctrl+H)."
@@ -172,7 +147,7 @@ RECORDING_IS_OFF: Final = (
 
 def next_step(client: McpClient) -> str:
     """How to make a client use its changed configuration."""
-    return _NEXT.get(client.key, f"Restart {client.title}.")
+    return client.next_step or f"Restart {client.title}."
 
 
 def next_steps(changes: Iterable[FileChange]) -> list[str]:
@@ -200,20 +175,11 @@ def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
 
 def shared_hint(server: ClientServer) -> str:
     """What to do about a server in a project's file, which taps leave unchanged."""
-    where = _OWN_FILES.get(server.client.key, f"your own configuration of {server.client.title}")
+    where = server.client.own_file or f"your own configuration of {server.client.title}"
     return (
         f"{visible(str(server.path))} may be shared with others, so the path of a program on this"
         f" computer is not written there. Copy the server to {where}, and watch it there."
     )
-
-
-_OWN_FILES: Final[Mapping[str, str]] = {
-    CLAUDE_CODE.key: "the local scope (claude mcp add-json --scope local NAME JSON)",
-    VS_CODE.key: "your user configuration (MCP: Open User Configuration)",
-    CURSOR.key: "~/.cursor/mcp.json",
-    GEMINI.key: "~/.gemini/settings.json",
-    CODEX.key: "~/.codex/config.toml",
-}
 
 
 def done_text(change: FileChange, kept: Path | None, *, by_command: bool) -> str:

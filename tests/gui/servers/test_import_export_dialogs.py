@@ -12,8 +12,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
-from mcp_progress_monitor.catalogue.clients import CLAUDE_DESKTOP, VS_CODE, FoundFile, Variables
+from mcp_progress_monitor.catalogue.client_files import FoundFile
+from mcp_progress_monitor.catalogue.clients import CLAUDE_DESKTOP, VS_CODE
 from mcp_progress_monitor.catalogue.reading import preview, read_file
+from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ImportRequest
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition

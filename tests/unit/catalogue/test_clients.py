@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.catalogue.clients import FORMS, KNOWN, client_of, found_files
+from mcp_progress_monitor.catalogue.client_files import found_files
+from mcp_progress_monitor.catalogue.clients import FORMS, KNOWN, client_of
 
 if TYPE_CHECKING:
     from pathlib import Path

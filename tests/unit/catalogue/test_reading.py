@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CODEX, Variables, client_of
+from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CODEX, client_of
 from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
+from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
 from tests.growth import is_linear

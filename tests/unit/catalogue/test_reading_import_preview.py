@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
-from mcp_progress_monitor.catalogue.clients import Variables
 from mcp_progress_monitor.catalogue.reading import (
     ConfigFile,
     ImportStatus,
@@ -20,6 +19,7 @@ from mcp_progress_monitor.catalogue.reading import (
     save_rows,
 )
 from mcp_progress_monitor.catalogue.secrets import KeptSecrets, in_keyring, values_of
+from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.snapshots.definitions import (
     HttpDefinition,
     RestartPolicy,

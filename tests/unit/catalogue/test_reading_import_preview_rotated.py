@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
-from mcp_progress_monitor.catalogue.clients import Variables
 from mcp_progress_monitor.catalogue.reading import (
     ConfigFile,
     ImportStatus,
@@ -18,6 +17,7 @@ from mcp_progress_monitor.catalogue.reading import (
     read_file,
     renewed_secrets,
 )
+from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from tests.unit.catalogue.test_secrets import Drawer

@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
+from mcp_progress_monitor.catalogue.client_files import FoundFile, found_files
 from mcp_progress_monitor.catalogue.clients import (
     CLAUDE_CODE,
     CLAUDE_DESKTOP,
@@ -25,9 +26,7 @@ from mcp_progress_monitor.catalogue.clients import (
     KNOWN,
     VS_CODE,
     ZED,
-    FoundFile,
     McpClient,
-    found_files,
 )
 from mcp_progress_monitor.catalogue.documents import without_comments
 from mcp_progress_monitor.catalogue.reading import read_file

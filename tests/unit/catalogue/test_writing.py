@@ -18,10 +18,10 @@ from mcp_progress_monitor.catalogue.clients import (
     VS_CODE,
     ZED,
     McpClient,
-    Variables,
     client_of,
 )
 from mcp_progress_monitor.catalogue.reading import read_file
+from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CURSOR, FoundFile
+from mcp_progress_monitor.catalogue.client_files import FoundFile
+from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CURSOR
 from mcp_progress_monitor.catalogue.tap_install import (
     ClientServer,
     FileChange,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
-from mcp_progress_monitor.catalogue.clients import Input
 from mcp_progress_monitor.catalogue.reading import FoundServer, ImportRow, ImportStatus
+from mcp_progress_monitor.catalogue.variables import Input
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.wording.clients import (

@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, likely
-from mcp_progress_monitor.catalogue.clients import (
-    WORKSPACE,
-    Input,
-    NoContainerError,
-    Variables,
-    client_of,
-    found_files,
-    kept_answers,
-)
+from mcp_progress_monitor.catalogue.client_files import NoContainerError, found_files
+from mcp_progress_monitor.catalogue.clients import client_of
 from mcp_progress_monitor.catalogue.reading import (
     ConfigFile,
     ImportRow,
@@ -37,6 +30,7 @@ from mcp_progress_monitor.catalogue.reading import (
 from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring, secrets_of
 from mcp_progress_monitor.catalogue.tap_install import FileChangedError, by_file, tapped, untapped
 from mcp_progress_monitor.catalogue.taps import this_program
+from mcp_progress_monitor.catalogue.variables import WORKSPACE, Input, Variables, kept_answers
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.cli.asking.approval import trust_command
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-    from mcp_progress_monitor.catalogue.clients import FoundFile
+    from mcp_progress_monitor.catalogue.client_files import FoundFile
     from mcp_progress_monitor.catalogue.reading import ConfigFile
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.servers.controller import ServersController
@@ -154,7 +154,7 @@ class ImportController(QObject):
 
     async def _answered(self, request: ImportRequest) -> ConfigFile:
         """The file with the answers in it, or with references to the secret ones."""
-        from mcp_progress_monitor.catalogue.clients import kept_answers, referred_answers
+        from mcp_progress_monitor.catalogue.variables import kept_answers, referred_answers
         from mcp_progress_monitor.wording.clients import SecretsAs
 
         if request.secrets is SecretsAs.TEXT:
@@ -247,7 +247,7 @@ class ImportController(QObject):
 
 async def files_here() -> list[FoundFile]:
     """The known clients' files on this computer, and in this folder, unread."""
-    from mcp_progress_monitor.catalogue.clients import found_files
+    from mcp_progress_monitor.catalogue.client_files import found_files
 
     return await anyio.to_thread.run_sync(
         found_files, home(), dict(os.environ), sys.platform, project_folder()
@@ -288,7 +288,7 @@ async def _in_thread(work: Callable[P, T], *given: P.args, **named: P.kwargs) ->
 
 
 async def _read(path: Path, answers: Mapping[str, str]) -> ConfigFile:
-    from mcp_progress_monitor.catalogue.clients import Variables
     from mcp_progress_monitor.catalogue.reading import read_file
+    from mcp_progress_monitor.catalogue.variables import Variables
 
     return await anyio.to_thread.run_sync(read_file, path, Variables(answers=answers))

@@ -66,7 +66,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
-    from mcp_progress_monitor.catalogue.clients import FoundFile, McpClient
+    from mcp_progress_monitor.catalogue.client_files import FoundFile
+    from mcp_progress_monitor.catalogue.clients import McpClient
     from mcp_progress_monitor.catalogue.reading import ImportRow
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.wording.clients import RequiredInput

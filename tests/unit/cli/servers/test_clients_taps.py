@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.catalogue.clients import KNOWN
-from mcp_progress_monitor.cli.commands import KNOWN_CLIENTS
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 
@@ -41,10 +39,6 @@ def watched(file: Path) -> list[str]:
         for name, entry in servers.items()
         if "tap --name" in str(entry) or "'tap', '--name'" in str(entry)
     ]
-
-
-def test_every_known_client_can_be_named() -> None:
-    assert set(KNOWN_CLIENTS) == {client.key for client in KNOWN}
 
 
 def test_without_a_client_all_are_listed_and_nothing_is_changed(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_progress_monitor.catalogue.clients import (
+from mcp_progress_monitor.catalogue.clients import Syntax
+from mcp_progress_monitor.catalogue.variables import (
     Input,
     Resolver,
-    Syntax,
     Variables,
     kept_answers,
     read_inputs,
