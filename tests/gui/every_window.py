@@ -185,7 +185,8 @@ class EveryWindow(QObject):
         models.findings.watch.changed.emit(found)
         models.findings.set_ignored([("JR-2", words)])
         status = StatusBar(None, models.servers, models.traffic.timeline, self.appearance)
-        window = MainWindow(models, status, self.appearance, Preferences(self._folder))
+        why = words if is_recording else ""
+        window = MainWindow(models, status, self.appearance, Preferences(self._folder), why)
         window.add_to_view_menu([new_mini_action(window)])
         models.feed.setParent(window)
         window.show_jobs(are_any=True)
@@ -199,7 +200,6 @@ class EveryWindow(QObject):
         window.question_panel.show_question(1)
         window.question_panel.current()  # else it is made in a later turn
         if is_recording:
-            window.set_read_only(words)
             banner = RecordingBanner(self._folder / "a.mcprec", self.appearance, window)
             banner.show_errors([ErrorDetails(words, words)])
             window.add_bar(banner)

@@ -16,8 +16,10 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 from mcp_progress_monitor.exports.formats import CSV, HAR, JSONL, ExportOptions
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.export_controller import ExportController, ExportDialog
+from mcp_progress_monitor.gui.jobs.commands import REPORT, TICKS
 from tests.gui.panes import Panes
 from tests.gui.programs import until
 from tests.patience import PATIENCE_S
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 
 
 class Pane(QObject):
-    report_requested = Signal(object)
-    ticks_requested = Signal(object)
     export_requested = Signal(object)
     snippet_requested = Signal(object)
 
@@ -46,9 +46,10 @@ class Window(QMainWindow):
 
     def __init__(self) -> None:
         super().__init__()
-        self.job_list, self.job_pane, self.traffic_pane = Pane(self), Pane(self), Pane(self)
+        self.traffic_pane = Pane(self)
         self.late = Panes()
         self.actions_ = Actions(self)
+        self.commands = Commands()
 
     def dialog(self) -> ExportDialog:
         """The one dialog that is open."""
@@ -134,7 +135,7 @@ async def bench(qapp: QApplication) -> AsyncIterator[Bench]:
 async def test_the_report_of_a_job_is_saved_and_it_is_reported_where(
     bench: Bench, tmp_path: Path
 ) -> None:
-    bench.window.job_list.report_requested.emit(1)
+    bench.window.commands.run(REPORT, 1)
     assert Path(bench.window.dialog().selectedFiles()[0]).name == "login--b-1-report.html"
     await bench.save_as(tmp_path / "r.html")
     written = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -146,7 +147,7 @@ async def test_the_report_of_a_job_is_saved_and_it_is_reported_where(
 
 
 async def test_secrets_stay_only_where_that_is_chosen(bench: Bench, tmp_path: Path) -> None:
-    bench.window.job_pane.report_requested.emit(1)
+    bench.window.commands.run(REPORT, 1)
     await bench.save_as(tmp_path / "r.html", choice=1)
 
     assert "hunter2" in (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -154,7 +155,7 @@ async def test_secrets_stay_only_where_that_is_chosen(bench: Bench, tmp_path: Pa
 
 
 async def test_the_ticks_of_a_job_are_saved(bench: Bench, tmp_path: Path) -> None:
-    bench.window.job_pane.ticks_requested.emit(1)
+    bench.window.commands.run(TICKS, 1)
     await bench.save_as(tmp_path / "t.csv")
 
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 3

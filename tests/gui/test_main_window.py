@@ -29,6 +29,7 @@ from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import controls_in
 from mcp_progress_monitor.gui.console.pane import StderrPane
 from mcp_progress_monitor.gui.jobs.columns import Column
+from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, OPEN, RESUME
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.panes import usable
@@ -39,7 +40,7 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
-from tests.gui.jobs.job_lists import heard
+from tests.gui.jobs.job_lists import asked, heard
 from tests.gui.windows import window_on
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 
@@ -258,7 +259,7 @@ def test_the_menu_of_the_current_row_opens_by_key(window: MainWindow, qtbot: QtB
     window.actions_.menu.trigger()
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
-    assert window.job_list.action("open") in menu.actions()
+    assert window.job_list.commands[OPEN] in menu.actions()
     row = table.visualRect(table.currentIndex())
     assert row.contains(table.viewport().mapFromGlobal(menu.pos()))
     assert [index.row() for index in table.selectionModel().selectedRows()] == [1]
@@ -269,7 +270,7 @@ def test_a_key_acts_on_the_current_row_where_none_is_selected(window: MainWindow
     table = window.job_list.table
     table.setFocus()
     table.selectionModel().clearSelection()
-    opened = heard(window.job_list.action("open").triggered)
+    opened = heard(window.job_list.commands[OPEN].triggered)
     QTest.keyClick(table, Qt.Key.Key_Tab, CONTROL)
     assert not window.job_list.selected()
     QTest.keyClick(table, Qt.Key.Key_Return)
@@ -486,31 +487,30 @@ def test_resuming_has_its_key_in_the_whole_window(
     window.job_list.table.selectAll()
     view = window.traffic_pane.view if pane == "traffic" else window.job_list.table
     view.setFocus()
-    with qtbot.waitSignal(window.job_list.resume_requested) as told:
-        QTest.keyClick(view, Qt.Key.Key_R, CONTROL)
-    assert told.args == [(2, 3)]
+    said = asked(window.job_list, RESUME)
+    QTest.keyClick(view, Qt.Key.Key_R, CONTROL)
+    assert said == [(2, 3)]
 
 
 def test_the_tool_bar_resumes_and_its_menu_chooses_to_resume_automatically(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     window.job_list.select(2)
-    with qtbot.waitSignal(window.job_list.resume_requested):
-        window.tool_bar.resume_button.click()
+    resumed, automatic = asked(window.job_list, RESUME), asked(window.job_list, AUTOMATIC)
+    window.tool_bar.resume_button.click()
     choices = window.tool_bar.resume_button.menu().actions()
     assert [choice.text().replace("&", "") for choice in choices] == [
         "Resume",
         "Resume automatically",
     ]
-    with qtbot.waitSignal(window.job_list.automatic_requested) as told:
-        choices[1].trigger()
-    assert told.args == [(2,), True]
+    choices[1].trigger()
+    assert (resumed, automatic) == ([(2,)], [((2,), True)])
 
 
 def test_the_tool_bar_offers_what_can_work(window: MainWindow, models: Models) -> None:
     assert not window.tool_bar.resume_button.isEnabled()
     window.job_list.select(1)  # it runs: a click on Resume would do nothing
-    assert window.job_list.action("automatic").isEnabled()
+    assert window.job_list.commands[AUTOMATIC].isEnabled()
     assert not window.tool_bar.resume_button.isEnabled()
     window.job_list.select(2)
     assert window.tool_bar.resume_button.isEnabled()

@@ -15,6 +15,7 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui import undo
 from mcp_progress_monitor.gui.aio import run_on_qt
 from mcp_progress_monitor.gui.confirmations import ForgetQuestion
+from mcp_progress_monitor.gui.jobs.commands import FOLLOW, REMOVE, RESUME
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
@@ -144,7 +145,7 @@ async def test_resuming_on_a_changed_server_shows_the_saved_command_first(
         window = program.window
         program.engine.servers.add(SAVED.model_copy(update={"args": ("two",)}))
         window.job_list.select(program.engine.jobs.ids()[0])
-        window.job_list.action("resume").trigger()
+        window.job_list.commands[RESUME].trigger()
         await until(lambda: bool(window.findChildren(SavedServerDialog)))
         (dialog,) = window.findChildren(SavedServerDialog)
         assert "saved: no-such-command one" in dialog.text.toPlainText()
@@ -164,7 +165,7 @@ async def test_forgetting_deletes_row_and_token(
     async with running(qapp, data_dir) as program:
         window = program.window
         window.job_list.select(program.engine.jobs.ids()[0])
-        window.job_list.action("remove").trigger()
+        window.job_list.commands[REMOVE].trigger()
         (question,) = window.findChildren(ForgetQuestion)
         assert len(program.engine.jobs.ids()) == 1
         question.accept()
@@ -193,7 +194,7 @@ async def test_a_job_is_followed_in_traffic_by_its_token(
     async with running(qapp, data_dir) as program:
         window = program.window
         window.job_list.select(program.engine.jobs.ids()[0])
-        window.job_list.action("follow").trigger()
+        window.job_list.commands[FOLLOW].trigger()
         assert window.traffic_pane.bar.filter().text == "a"
         assert window.traffic_pane.isVisible()
 
@@ -206,7 +207,7 @@ async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
         await begun(store, origin=ORIGIN._replace(params=params))
     async with running(qapp, data_dir) as program:
         program.window.job_list.select(program.engine.jobs.ids()[0])
-        program.window.job_list.action("follow").trigger()
+        program.window.job_list.commands[FOLLOW].trigger()
         assert "earlier run" in told(program)[-1].what
 
 

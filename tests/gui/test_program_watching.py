@@ -8,6 +8,7 @@ import pytest
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.confirmations import running_jobs
+from mcp_progress_monitor.gui.jobs.commands import CANCEL, REISSUE
 from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
@@ -64,8 +65,8 @@ async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
         await until(lambda: not window.watched.isHidden())
         assert window.welcome.isHidden()
         await until(lambda: window.job_list.select(1))
-        assert not window.job_list.action("cancel").isEnabled()
-        assert "Claude Code" in window.job_list.action("cancel").toolTip()
+        assert not window.job_list.commands[CANCEL].isEnabled()
+        assert "Claude Code" in window.job_list.commands[CANCEL].toolTip()
         window.watched.view.setCurrentIndex(window.watched.view.model().index(1, 0))
         window.watched.action("traffic").trigger()
         traffic = window.traffic_pane.view.model()
@@ -106,8 +107,8 @@ async def test_the_jobs_pane_of_a_watched_job_offers_nothing_to_send(
         program._navigation.open_job(1)  # noqa: SLF001
         header = program.window.job_pane.header
         await until(header.isVisible)
-        shown = {name: getattr(header, f"_{name}").isVisible() for name in ("cancel", "reissue")}
-        assert shown == {"cancel": False, "reissue": False}
+        shown = {each.id: header.buttons[each.id].isVisible() for each in (CANCEL, REISSUE)}
+        assert shown == {CANCEL.id: False, REISSUE.id: False}
         assert header._ids.text().startswith("Claude Code, watched · ")  # noqa: SLF001
         assert header._eye.isVisible()  # noqa: SLF001
 

@@ -9,7 +9,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.jobs.columns import Column
+from mcp_progress_monitor.gui.jobs.commands import (
+    CANCEL,
+    COPY_TOKEN,
+    FOLLOW,
+    JOB_COMMANDS,
+    OPEN,
+    RESUME,
+)
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import JobsModel
@@ -17,7 +26,7 @@ from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.snapshots.servers import ServerState
-from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, heard, place_of
+from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, asked, heard, job_actions, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
 from tests.server_stand_ins import FakeServers, server
 
@@ -27,10 +36,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.theme import Appearance
 
 WHY = "Not available in a recording"
-CHANGING = (
-    *("answer", "cancel", "resume", "automatic", "reconnect", "reissue", "edit"),
-    *("remove", "forget"),
-)
+CHANGING = [command for command in JOB_COMMANDS if command.live_only]
 
 
 @pytest.fixture
@@ -42,10 +48,9 @@ def source() -> FakeJobs:
 def jobs(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobList:
     model = JobsModel()
     model.set_source(source)
-    made = JobList(model, JobFilter(model, model), appearance)
+    made = JobList(model, JobFilter(model, model), appearance, Commands(WHY))
     model.setParent(made)
     qtbot.addWidget(made)
-    made.set_read_only(WHY)
     made.resize(1200, 300)
     with qtbot.waitExposed(made):
         made.show()
@@ -54,24 +59,24 @@ def jobs(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobList:
 
 def test_what_changes_jobs_is_disabled_and_says_why(jobs: JobList) -> None:
     jobs.table.selectAll()
-    for key in CHANGING:
-        assert not jobs.action(key).isEnabled()
-        assert jobs.action(key).toolTip() == WHY
-    assert jobs.action("open").isEnabled()
-    assert jobs.action("follow").isEnabled()
-    assert jobs.action("token").isEnabled()
+    for command in CHANGING:
+        assert not jobs.commands[command].isEnabled()
+        assert jobs.commands[command].toolTip() == WHY
+    assert jobs.commands[OPEN].isEnabled()
+    assert jobs.commands[FOLLOW].isEnabled()
+    assert jobs.commands[COPY_TOKEN].isEnabled()
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_R, Qt.Key.Key_Period])
 def test_keys_ask_for_nothing(jobs: JobList, key: Qt.Key) -> None:
-    said = heard(jobs.resume_requested), heard(jobs.cancel_requested)
+    said = asked(jobs, RESUME), asked(jobs, CANCEL)
     jobs.table.selectAll()
     QTest.keyClick(jobs.table, key, CONTROL)
     assert said == ([], [])
 
 
 def test_rows_have_no_buttons(jobs: JobList) -> None:
-    said = heard(jobs.resume_requested), heard(jobs.cancel_requested)
+    said = asked(jobs, RESUME), asked(jobs, CANCEL)
     for row in (0, 1):
         QTest.mouseClick(jobs.table.viewport(), LEFT, PLAIN, place_of(jobs, row, Column.ACTIONS))
     assert said == ([], [])
@@ -82,17 +87,16 @@ def test_the_menu_of_a_row_holds_only_what_can_work(jobs: JobList) -> None:
     jobs.table.customContextMenuRequested.emit(place_of(jobs, 0, Column.JOB))
     (menu,) = (menu for menu in jobs.findChildren(QMenu) if menu.isVisible())
     offered = [action for action in menu.actions() if not action.isSeparator()]
-    assert [jobs.action(key) in offered for key in CHANGING] == [False] * len(CHANGING)
-    assert jobs.action("open") in offered
+    assert [jobs.commands[each] in offered for each in CHANGING] == [False] * len(CHANGING)
+    assert jobs.commands[OPEN] in offered
     menu.close()
 
 
 def test_the_head_of_a_job_offers_nothing_that_asks_a_server(
     qtbot: QtBot, source: FakeJobs, appearance: Appearance
 ) -> None:
-    pane = JobPane(appearance)
+    pane = JobPane(appearance, job_actions(appearance, WHY))
     qtbot.addWidget(pane)
-    pane.set_read_only(WHY)
     pane.set_source(source)
     with qtbot.waitExposed(pane):
         pane.show()

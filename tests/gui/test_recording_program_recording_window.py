@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.exports.formats import HTML, ExportOptions
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
+from mcp_progress_monitor.gui.jobs.commands import OPEN, REISSUE, REPORT
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
@@ -101,8 +102,8 @@ async def test_nothing_can_be_asked_of_a_server_and_the_tips_say_why(
             assert not action.isEnabled()
             assert "recording" in action.toolTip()
         window.job_list.select(program.playback.jobs.ids()[0])
-        assert not window.job_list.action("reissue").isEnabled()
-        assert "recording" in window.job_list.action("reissue").toolTip()
+        assert not window.job_list.commands[REISSUE].isEnabled()
+        assert "recording" in window.job_list.commands[REISSUE].toolTip()
         assert not window.tool_bar.connect_button.isVisible()
         assert not window.tool_bar.resume_button.isVisible()
         assert window.actions_.open_recording in window.tool_bar.actions()
@@ -196,7 +197,7 @@ async def test_a_story_that_was_open_closes_when_the_replay_begins_again(
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
         await shown(program)
-        program.window.job_list.job_opened.emit(program.playback.jobs.ids()[0])
+        program.window.commands.run(OPEN, program.playback.jobs.ids()[0])
         assert program.window.job_pane.job is not None
         program.replay.restart()
         await until(lambda: program.window.job_pane.job is None)
@@ -255,7 +256,7 @@ async def test_a_report_and_a_session_can_be_saved_without_a_server(
         await shown(program)
         window = program.window
         window.job_list.select(program.playback.jobs.ids()[0])
-        assert window.job_list.action("report").isEnabled()
+        assert window.job_list.commands[REPORT].isEnabled()
         assert window.actions_.export.isEnabled()
         path = tmp_path / "report.html"
         program.exports.export(ExportOptions(HTML, job=program.playback.jobs.ids()[0]), path)

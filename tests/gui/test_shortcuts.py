@@ -11,12 +11,13 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.gui.help.manual import ManualWindow
+from mcp_progress_monitor.gui.jobs.commands import CANCEL, RESUME
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.shortcuts import SECTIONS, native
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.jobs.job_lists import heard
 from tests.gui.windows import window_on
-from tests.job_stand_ins import job
+from tests.job_stand_ins import job, resumable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +79,7 @@ def test_keys_are_kept_and_taken_up_by_the_next_window(
     again = window_on(qtbot, data_dir)
     assert native(command(again, "window.call").keys) == "Ctrl+Alt+9"
     assert command(again, "jobs.cancel").keys == []
-    assert again.job_list.action("cancel").toolTip() == "Cancel the selected jobs"
+    assert again.job_list.commands[CANCEL].toolTip() == "Cancel the selected jobs"
     assert not command(again, "jobs.resume").is_changed
 
 
@@ -179,12 +180,13 @@ def _tips(widget: object) -> list[str]:
 @pytest.mark.parametrize("client", ["Cursor", "A <b>"])
 def test_a_tip_of_a_watched_job_has_the_key_of_now(window: MainWindow, client: str) -> None:
     header = window.job_pane.header
-    button = header._resume  # noqa: SLF001
+    watched = resumable(2, can_resume=False, can_resume_here=True, watched_client=client)
+    button = header.buttons[RESUME.id]
     header.show_job(job(id=1, state=JobState.RESUMABLE))
     assert button.toolTip().endswith("(Ctrl+R)")
     window.shortcuts.set_keys(command(window, "jobs.resume"), keys("Ctrl+J"))
     assert "(Ctrl+J)" in button.toolTip()
-    header.show_job(job(id=2, state=JobState.RESUMABLE, watched_client=client))
+    header.show_job(watched)
     assert client in html.unescape(button.toolTip())
     assert ("(Ctrl+J)" in button.toolTip(), "Ctrl+R" in button.toolTip()) == (True, False)
     window.shortcuts.set_keys(command(window, "jobs.resume"), keys("Ctrl+K"))

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication, QToolButton
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.aio import run_on_qt
+from mcp_progress_monitor.gui.jobs.commands import RESUME
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.protocol.frames import Channel
@@ -55,7 +56,7 @@ class Player:
         self._happened = anyio.Event()
         program.engine.subscribe(tell_requests)
         program.engine.subscribe(self._note)
-        self._resume = program.window.job_list.action("resume")
+        self._resume = program.window.job_list.commands[RESUME]
         self._resume.enabledChanged.connect(self._note)
 
     def _note(self, _what: object) -> None:

@@ -27,8 +27,10 @@ from mcp_progress_monitor.exports.formats import (
 )
 from mcp_progress_monitor.exports.options import ExportSource, FindingTexts
 from mcp_progress_monitor.filtering.filter import FilterError
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
+from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.path_checks import is_there
 
 if TYPE_CHECKING:
@@ -114,29 +116,22 @@ class ExportController(QObject):
         self._report = report
         self._title = title
         self._marks = FindingTexts()
-        window.job_list.report_requested.connect(self.ask_for_report)
-        window.job_list.ticks_requested.connect(self.ask_for_ticks)
-        window.late.job.when_made(self._join_job_pane)
+        window.commands.join(self)
         window.traffic_pane.export_requested.connect(self.ask_for_shown)
         window.traffic_pane.snippet_requested.connect(self.copy_snippet)
-        window.job_list.snippet_requested.connect(self.copy_snippet)
         window.actions_.export.triggered.connect(self.ask_for_session)
-
-    def _join_job_pane(self) -> None:
-        self._window.job_pane.report_requested.connect(self.ask_for_report)
-        self._window.job_pane.ticks_requested.connect(self.ask_for_ticks)
 
     @Slot(object)
     def add_findings(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
         """Keep the findings of frames for exports (`Feed.frames_marked`)."""
         self._marks.add(marked)
 
-    @Slot(object)
+    @carries_out(commands.REPORT)
     def ask_for_report(self, job: JobId) -> None:
         forms = [(HTML.title, ExportOptions(HTML, job=job))]
         self._ask("Save report", self._name_of(job, "report"), forms)
 
-    @Slot(object)
+    @carries_out(commands.TICKS)
     def ask_for_ticks(self, job: JobId) -> None:
         forms = [("Ticks", ExportOptions(CSV, job=job))]
         self._ask("Save ticks", self._name_of(job, "ticks"), forms)
@@ -151,6 +146,13 @@ class ExportController(QObject):
         """Save the messages of Traffic that match; a report contains their jobs."""
         title = "Export filtered or selected messages"
         self._ask(title, self._stem(), session_forms(self._title, wanted, JSONL, HTML))
+
+    @carries_out(commands.COPY_SNIPPET)
+    def copy_snippet_of(self, job: JobId) -> None:
+        """Copy a program that makes the request of a job."""
+        snapshot = self._source.jobs.snapshot(job)
+        if snapshot is not None:
+            self.copy_snippet(snapshot.request)
 
     @Slot(object)
     def copy_snippet(self, number: int) -> None:

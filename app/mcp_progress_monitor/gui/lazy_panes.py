@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QMainWindow
 
+    from mcp_progress_monitor.gui.common.commands import CommandActions
     from mcp_progress_monitor.gui.console.pane import StderrPane
     from mcp_progress_monitor.gui.findings.pane import FindingsPane
     from mcp_progress_monitor.gui.jobs.pane import JobPane
@@ -87,9 +88,15 @@ class LazyPanes(QObject):
     """The `Checked` of the Job pane whose first message is to be shown in Traffic."""
 
     def __init__(
-        self, window: QMainWindow, models: Models, appearance: Appearance, preferences: Preferences
+        self,
+        window: QMainWindow,
+        models: Models,
+        appearance: Appearance,
+        preferences: Preferences,
+        on_jobs: CommandActions,
     ) -> None:
         super().__init__(window)
+        self._on_jobs = on_jobs
         self._window = window
         self._models = models
         self._appearance = appearance
@@ -140,7 +147,7 @@ class LazyPanes(QObject):
         from mcp_progress_monitor.gui.jobs.pane import JobPane  # late, as all of them: see above
 
         findings = JobFindings(self._models.findings, self._appearance)
-        pane = JobPane(self._appearance, self._window, self._models.jobs, findings)
+        pane = JobPane(self._appearance, self._on_jobs, self._window, self._models.jobs, findings)
         findings.jump_requested.connect(self.finding_opened)
         self._models.when_followed(lambda source: pane.set_source(source.jobs))
         pane.setMinimumHeight(_JOB_PANE_HEIGHT)

@@ -36,11 +36,13 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.actions import Actions
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
-from mcp_progress_monitor.gui.jobs.actions import SortChoice
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
+from mcp_progress_monitor.gui.jobs.commands import JOBS_MENU
 from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
 from mcp_progress_monitor.gui.jobs.job_list import JobList
+from mcp_progress_monitor.gui.jobs.table import SortChoice
 from mcp_progress_monitor.gui.lazy_panes import BESIDE_PANE, LazyPane, LazyPanes
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
 from mcp_progress_monitor.gui.panes import PaneFocus, first_control, kept_name
@@ -104,9 +106,16 @@ class MainWindow(QMainWindow):
     session_ended = Signal()  # the desktop's session ends, and the program with it
 
     def __init__(
-        self, models: Models, status: QStatusBar, appearance: Appearance, preferences: Preferences
+        self,
+        models: Models,
+        status: QStatusBar,
+        appearance: Appearance,
+        preferences: Preferences,
+        why_read_only: str = "",
     ) -> None:
+        """`why_read_only` is the tip of what a recording's window cannot do."""
         super().__init__()
+        self.commands: Final = Commands(why_read_only)
         self.setWindowTitle("MCP Progress Monitor")
         self.setAcceptDrops(True)
         self.appearance = appearance
@@ -117,7 +126,7 @@ class MainWindow(QMainWindow):
         self.actions_ = Actions(appearance, self)
         self.notices = NoticeBar(self)
         self.welcome = Welcome(appearance, self)
-        self.job_list = JobList(models.jobs, models.shown_jobs, appearance, self)
+        self.job_list = JobList(models.jobs, models.shown_jobs, appearance, self.commands, self)
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)
         self.servers = ServerList(models.servers, appearance, self)
@@ -135,7 +144,6 @@ class MainWindow(QMainWindow):
         self._sharing.timeout.connect(self._on_resized)
         self._shortcuts: Shortcuts | None = None
         self._is_first = True
-        self._why_read_only = ""
         self._sorting = SortChoice(self.job_list.table)
         self._lay_out()
         self.late = self._late_panes(models)
@@ -160,10 +168,14 @@ class MainWindow(QMainWindow):
         self.job_list.selection_changed.connect(self._on_jobs_selected)
         models.jobs.second_passed.connect(self._on_jobs_selected)
         self._add_menus()
-        self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
+        self.tool_bar = ToolBar(
+            self.actions_, self.job_list.commands, self.filter_edit, appearance, self
+        )
         self.addToolBar(self.tool_bar)
         for late in self.late.panes:
             late.when_made(partial(self._on_pane_made, late))
+        if why_read_only:
+            self._make_read_only(why_read_only)
         self._place_find()
         self._restore()
         self._apply_keys()
@@ -233,24 +245,18 @@ class MainWindow(QMainWindow):
         self.open_dock(name)
         return self.docks[name]
 
-    def set_read_only(self, why: str) -> None:
+    def _make_read_only(self, why: str) -> None:
         """Disable every action that needs a server; `why` becomes the tool tip."""
         self.actions_.set_read_only(why)
         self.tool_bar.set_read_only(self.actions_)
-        self._why_read_only = why
-        for pane in (self.job_list, self.servers):
-            pane.set_read_only(why)
+        self.servers.set_read_only(why)
         self.traffic_pane.set_read_only()
-        self.late.job.when_made(self._make_job_pane_read_only)
 
     @Slot()
     def _on_jobs_selected(self) -> None:
         """Summarise the selected jobs, whose figures change every second."""
         chosen = map(self._jobs.snapshot, self.job_list.selected())
         self._sums.setText(selection([job for job in chosen if job is not None]))
-
-    def _make_job_pane_read_only(self) -> None:
-        self.job_pane.set_read_only(self._why_read_only)
 
     def offer_undo(self, action: QAction) -> None:
         self._jobs_menu.insertAction(self._below_removal, action)
@@ -532,7 +538,7 @@ class MainWindow(QMainWindow):
 
     def _late_panes(self, models: Models) -> LazyPanes:
         """The panes behind Traffic, as tabs."""
-        late = LazyPanes(self, models, self.appearance, self._preferences)
+        late = LazyPanes(self, models, self.appearance, self._preferences, self.job_list.commands)
         before = self.docks["traffic"]
         for name, pane in (
             ("job", late.job),
@@ -648,18 +654,15 @@ class MainWindow(QMainWindow):
         self.job_list.setFocus()
 
     def _fill_jobs_menu(self, menu: QMenu) -> None:
-        do, on_jobs = self.actions_, self.job_list.action
-        menu.addActions([do.call, on_jobs("open"), on_jobs("answer"), on_jobs("cancel")])
+        do, some = self.actions_, self.job_list.commands.some
+        begin, again, save, remove = JOBS_MENU
+        menu.addActions([do.call, *some(begin)])
         menu.addSeparator()
-        menu.addActions([on_jobs("resume"), on_jobs("pick-up"), on_jobs("automatic")])
-        menu.addActions([on_jobs("reconnect"), on_jobs("reissue")])
-        menu.addActions(
-            [on_jobs("edit"), on_jobs("follow"), on_jobs("compare"), on_jobs("findings")]
-        )
+        menu.addActions(some(again))
         menu.addSeparator()
-        menu.addActions([on_jobs("report"), on_jobs("ticks"), self.actions_.statistics])
+        menu.addActions([*some(save), do.statistics])
         menu.addSeparator()
-        menu.addActions([on_jobs("remove"), on_jobs("forget"), do.clear])
+        menu.addActions([*some(remove), do.clear])
         self._below_removal = menu.addSeparator()
         menu.addAction(do.find)
 

@@ -10,7 +10,9 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.filtering.filter import TrafficFilter
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.help.controller import Help
+from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
 from mcp_progress_monitor.protocol.secrets import without_tokens
 
@@ -37,11 +39,8 @@ class Navigation(QObject):
         self._window = window
         self._jobs = jobs
         self._report = report
-        window.job_list.follow_requested.connect(self._on_follow_requested)
-        window.job_list.compare_requested.connect(self.compare)
+        window.commands.join(self)
         window.actions_.statistics.triggered.connect(self.show_statistics)
-        window.job_list.copy_requested.connect(self.copy)
-        window.job_list.job_opened.connect(self.open_job)
         window.job_list.selection_changed.connect(self._on_selection_changed)
         late = window.late
         late.questions.when_made(self._join_question_panel)
@@ -78,6 +77,7 @@ class Navigation(QObject):
     def _join_stderr_pane(self) -> None:
         self._window.stderr_pane.frame_opened.connect(self._on_frame_followed)
 
+    @carries_out(commands.OPEN)
     @Slot(object)
     def open_job(self, job: JobId) -> None:
         self._window.show_job_list()
@@ -85,10 +85,10 @@ class Navigation(QObject):
         self._window.job_pane.show_job(job)
         self._window.open_dock("job")
 
-    @Slot(object)
+    @carries_out(commands.COMPARE)
     def compare(self, jobs: tuple[JobId, JobId]) -> None:
-        """Compare two jobs in their current state."""
-        first, second = map(self._jobs.detail, jobs)
+        """Compare two jobs in their current state, the earlier one first."""
+        first, second = map(self._jobs.detail, sorted(jobs))
         if first is None or second is None:
             return
         from mcp_progress_monitor.gui.jobs.compare import CompareDialog  # late, like all dialogs
@@ -126,7 +126,9 @@ class Navigation(QObject):
 
         self._on_filter_requested(term("server", "==", server))
 
-    @Slot(object, str)
+    @carries_out(commands.COPY_REQUEST, "request")
+    @carries_out(commands.COPY_RESULT, "result")
+    @carries_out(commands.COPY_TOKEN, "token")
     def copy(self, job: JobId, what: str) -> None:
         detail = self._jobs.detail(job)
         if detail is not None:
@@ -154,8 +156,8 @@ class Navigation(QObject):
         self._window.open_dock("traffic")
         self._window.traffic_pane.set_filter(TrafficFilter(text=text))
 
-    @Slot(object)
-    def _on_follow_requested(self, job: JobId) -> None:
+    @carries_out(commands.FOLLOW)
+    def follow_job(self, job: JobId) -> None:
         """Show the messages of the job; for one of an earlier run, those with its token."""
         found = self._jobs.snapshot(job)
         if found is None:

@@ -15,6 +15,7 @@ from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
 from mcp_progress_monitor.gui.confirmations import ConfirmationPage, EndGuard
 from mcp_progress_monitor.gui.deferred_startup import loading
+from mcp_progress_monitor.gui.jobs import commands as on_jobs
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
@@ -45,8 +46,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.gui.jobs.job_list import JobList
-    from mcp_progress_monitor.gui.jobs.pane import JobPane
+    from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.launch_options import WindowOptions
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.theme import Appearance
@@ -298,17 +298,13 @@ class Program(WindowProgram):
 
     def _join_panes(self) -> None:
         window, jobs = self.window, self.jobs
-        window.job_list.cancel_requested.connect(jobs.cancel)
-        window.job_list.reconnect_requested.connect(jobs.reconnect_streams)
-        window.job_list.edit_requested.connect(self.calls.edit_and_send)
+        window.commands.join(jobs)
+        window.commands.join(self._job_dialogs)
+        self._carry_out_elsewhere(window.commands)
         window.traffic_pane.edit_requested.connect(self.calls.edit_and_send)
-        window.job_list.call_copy_requested.connect(self.calls.copy_of_job)
         self.calls.server_requested.connect(jobs.edit)
         jobs.edit_ready.connect(self.calls.edit)
-        window.job_list.remove_requested.connect(self.removal.remove)
-        self._join_jobs(window.job_list)
         window.late.job.when_made(self._join_job_pane)
-        window.job_list.forget_requested.connect(self._job_dialogs.ask_to_forget)
         window.servers.server_opened.connect(self.calls.show_server)
         for shown in (window.job_filters.view.clicked, window.job_filters.view.activated):
             shown.connect(window.show_job_list)
@@ -316,18 +312,17 @@ class Program(WindowProgram):
         window.watched.recording_requested.connect(self.recordings.open_recording)
         window.welcome.demo_requested.connect(self.servers.start_demo)
 
-    def _join_jobs(self, pane: JobList | JobPane) -> None:
-        pane.resume_requested.connect(self.jobs.resume)
-        pane.pick_up_requested.connect(self.jobs.pick_up)
-        pane.automatic_requested.connect(self.jobs.set_automatic)
-        pane.reissue_requested.connect(self._job_dialogs.ask_to_reissue)
+    def _carry_out_elsewhere(self, commands: Commands) -> None:
+        """Carry out commands on jobs in other rooms, which do not know that of the jobs."""
+        commands.carry_out(on_jobs.ANSWER, self.questions.show_job)
+        commands.carry_out(on_jobs.EDIT, self.calls.edit_and_send)
+        commands.carry_out(on_jobs.COPY_COMMAND, self.calls.copy_of_job, "command")
+        commands.carry_out(on_jobs.COPY_CURL, self.calls.copy_of_job, "curl")
 
     def _join_job_pane(self) -> None:
         pane, jobs = self.window.job_pane, self.jobs
-        pane.cancel_requested.connect(jobs.cancel)
         pane.extension_requested.connect(jobs.extend)
         pane.limits_requested.connect(jobs.set_limits)
-        self._join_jobs(pane)
         pane.automatic_limit_changed.connect(self.jobs.set_limit)
         self.window.restore_limit()
 

@@ -126,6 +126,9 @@ def run_imported(
     return run_on_qt(application, partial(life.attended, run))
 
 
+_READ_ONLY: Final = "Not available in a recording, which is read-only"
+
+
 class RecordingProgram(WindowProgram):
     """The program for a recording: the panes of `Program`, fed by a `Playback`."""
 
@@ -178,7 +181,7 @@ class RecordingProgram(WindowProgram):
         self._models.follow(playback)
         self.replay = Replay(playback, self)
         status = RecordingStatus(playback, self.replay)
-        self.window = MainWindow(self._models, status, appearance, self._preferences)
+        self.window = MainWindow(self._models, status, appearance, self._preferences, _READ_ONLY)
         self.banner = RecordingBanner(playback.path, appearance, self.window)
         self.bar = ReplayBar(self.replay, playback.begun_when, appearance, self.window)
         self._build_shared(
@@ -191,7 +194,6 @@ class RecordingProgram(WindowProgram):
     def _set_up_window(self) -> None:
         window = self.window
         window.setWindowTitle(formatting.one_line(self.playback.path.name))
-        window.set_read_only("Not available in a recording, which is read-only")
         window.add_bar(self.banner)
         window.add_bar(self.bar)
         window.show_jobs(are_any=True)

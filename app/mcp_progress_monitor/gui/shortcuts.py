@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, QRegularExpression, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidget
 
+from mcp_progress_monitor.gui.common.commands import CommandAction
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.key_table import KEY_TABLE, give_keys
 from mcp_progress_monitor.gui.preferences import KEYS
@@ -122,6 +123,9 @@ class Command(NamedTuple):
 
 def _take(part: QAction | QAbstractButton | QShortcut, keys: Sequence[QKeySequence]) -> None:
     """Give a part other keys, and tell them in the tool tips that end in the ones of before."""
+    if isinstance(part, CommandAction):
+        part.set_keys(keys)
+        return
     if isinstance(part, QAbstractButton):
         before = [part.shortcut()]
         part.setShortcut(keys[0] if keys else QKeySequence())

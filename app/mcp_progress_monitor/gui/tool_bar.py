@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, CANCEL, REISSUE, RESUME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent, QMouseEvent
 
     from mcp_progress_monitor.gui.actions import Actions
+    from mcp_progress_monitor.gui.common.commands import CommandActions
     from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit
-    from mcp_progress_monitor.gui.jobs.job_list import JobList
     from mcp_progress_monitor.gui.theme import Appearance
 
 _ARROW: Final = 16  # pixels of the arrow at the end
@@ -76,7 +77,7 @@ class ToolBar(QToolBar):
     def __init__(
         self,
         actions: Actions,
-        jobs: JobList,
+        jobs: CommandActions,
         search: JobFilterEdit,
         appearance: Appearance,
         parent: QWidget,
@@ -88,7 +89,7 @@ class ToolBar(QToolBar):
         self.setIconSize(QSize(_ICON, _ICON))
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._appearance = appearance
-        self._resumption = (jobs.action("resume"), jobs.action("automatic"))
+        self._resumption = (jobs[RESUME], jobs[AUTOMATIC])
         self.connect_button = self._make_button(
             QToolButton(self),
             "Connect",
@@ -142,12 +143,12 @@ class ToolBar(QToolBar):
             self.removeAction(action)
         self.insertActions(gap, [actions.open_recording, actions.recordings])
 
-    def _lay_out(self, actions: Actions, jobs: JobList, search: JobFilterEdit) -> None:
+    def _lay_out(self, actions: Actions, jobs: CommandActions, search: JobFilterEdit) -> None:
         self.addWidget(self.connect_button)
         self.addSeparator()
-        self.addActions([actions.call, jobs.action("cancel")])
+        self.addActions([actions.call, jobs[CANCEL]])
         self.addWidget(self.resume_button)
-        self.addAction(jobs.action("reissue"))
+        self.addAction(jobs[REISSUE])
         gap = QWidget(self)
         gap.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(gap)

@@ -12,6 +12,7 @@ from mcp_progress_monitor.gui.drop_controller import Drops
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
 from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
+from mcp_progress_monitor.gui.jobs.commands import FINDINGS
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
@@ -81,6 +82,7 @@ class WindowProgram(QObject):
         self.palette = PaletteController(
             window, shared, self._preferences, appearance, tasks, self.recordings.folder
         )
+        window.commands.carry_out(FINDINGS, self.findings.show_of_job)
         window.dropped.connect(self.drops.take)
         self.drops.recording_dropped.connect(self.recordings.open_recording)
         self.palette.job_chosen.connect(self._navigation.open_job)

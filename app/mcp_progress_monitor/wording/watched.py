@@ -30,8 +30,6 @@ def _short(name: str) -> str:
     return formatting.one_line(name, _NAME)
 
 
-RESUME_HERE: Final = "Resume here"
-REISSUE_HERE: Final = "Re-issue here"
 _MOST_NAMES: Final = 8
 
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QLineEdit
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
+from mcp_progress_monitor.gui.jobs.commands import COPY_COMMAND, COPY_CURL
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, Preferences
 from mcp_progress_monitor.gui.program import Program
@@ -131,11 +132,11 @@ async def test_the_call_of_a_job_is_copied_for_a_terminal(
         params = {"name": "known_total", "arguments": arguments}
         await program.engine.calls.make(Call(DEMO.name, CALL_TOOL, params))
         job = program.engine.jobs.ids()[0]
-        program.window.job_list.call_copy_requested.emit(job, "command")
+        program.window.commands.run(COPY_COMMAND, job)
         copied = QGuiApplication.clipboard().text()
         assert copied.startswith("mcp-progress-monitor call known_total --args ")
         assert '"steps":' in copied
         assert "progressToken" not in copied
-        program.window.job_list.call_copy_requested.emit(job, "curl")
+        program.window.commands.run(COPY_CURL, job)
         assert QGuiApplication.clipboard().text() == copied
         assert "curl can call only" in program.window.notices.errors()[-1].what

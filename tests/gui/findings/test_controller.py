@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QApplication
 
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 pytestmark = pytest.mark.anyio
 
@@ -187,9 +186,7 @@ async def test_jobs_and_servers_lead_to_their_findings(
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
         await found(program)
-        opened: list[JobId] = []
         pane = program.window.findings_pane
-        program.window.job_list.job_opened.connect(opened.append)
         program.findings.show_of_job(1)
         assert pane.field.text() == "job == 1"
         await until(lambda: program.window.late.findings.is_seen)

@@ -11,17 +11,20 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
 from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobState
+from tests.gui.jobs.job_lists import job_actions
 from tests.job_stand_ins import detail, job, resumable
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
+    from mcp_progress_monitor.gui.theme import Appearance
+
 TOKEN = "secret\u202e-token-1"
 
 
 @pytest.fixture
-def section(qtbot: QtBot) -> AttemptsSection:
-    made = AttemptsSection()
+def section(qtbot: QtBot, appearance: Appearance) -> AttemptsSection:
+    made = AttemptsSection(job_actions(appearance))
     qtbot.addWidget(made)
     made.resize(900, 240)
     with qtbot.waitExposed(made):
@@ -99,14 +102,9 @@ def test_without_a_token_there_is_nothing_to_show(section: AttemptsSection) -> N
     assert section.model.rowCount() == 0
 
 
-def test_automatic_resuming_follows_the_job_and_is_reported_when_clicked(
-    qtbot: QtBot, section: AttemptsSection
-) -> None:
+def test_automatic_resuming_follows_the_job(section: AttemptsSection) -> None:
     section.show_detail(detail(resumable(1, is_automatic=True)))
     assert section.automatic.isChecked()
-    with qtbot.waitSignal(section.automatic_clicked) as told:
-        section.automatic.click()
-    assert told.args == [False]
     section.show_detail(detail(job(id=1, state=JobState.DONE)))
     assert not section.automatic.isEnabled()
 

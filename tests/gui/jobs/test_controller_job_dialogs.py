@@ -17,7 +17,8 @@ from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
 from mcp_progress_monitor.gui.user_settings import UserSettings
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot
-from tests.job_stand_ins import FakeJobs, resumable
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.job_stand_ins import FakeJobs, job, resumable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +49,9 @@ class Resuming(QObject):
         super().__init__()
         self.asked: list[tuple[str, Any]] = []
 
+    def remove(self, jobs: Any) -> None:
+        self.asked.append(("remove", tuple(jobs)))
+
     def forget(self, jobs: Any) -> None:
         self.asked.append(("forget", tuple(jobs)))
 
@@ -73,13 +77,22 @@ def resuming(qtbot: QtBot) -> Resuming:
 
 @pytest.fixture
 def dialogs(window: QWidget, resuming: Resuming, tmp_path: Path) -> JobDialogs:
-    engine: Any = Engine(resumable(1), resumable(2))
+    engine: Any = Engine(resumable(1), resumable(2), job(id=3, state=JobState.DONE))
     fake: Any = resuming
     return JobDialogs(window, engine, fake, fake, UserSettings(Preferences(tmp_path)))
 
 
 def approve(box: QWidget, words: str) -> None:
     next(b for b in box.findChildren(QPushButton) if words in b.text().replace("&", "")).click()
+
+
+def test_removing_asks_about_what_can_be_resumed(
+    window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.remove((1, 3))
+    assert resuming.asked == [("remove", (3,))]
+    approve(window.findChildren(ForgetQuestion)[0], "Forget")
+    assert resuming.asked[1:] == [("forget", (1,))]
 
 
 def test_forgetting_is_asked_about(

@@ -14,6 +14,7 @@ from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.snapshots.limits import Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import Clocks, JobState
+from tests.gui.jobs.job_lists import job_actions
 from tests.job_stand_ins import FakeJobs, job
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def source() -> FakeJobs:
 
 @pytest.fixture
 def pane(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobPane:
-    made = JobPane(appearance)
+    made = JobPane(appearance, job_actions(appearance))
     qtbot.addWidget(made)
     made.set_source(source)
     made.resize(640, 260)

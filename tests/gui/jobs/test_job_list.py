@@ -11,8 +11,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolTip
 
 from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
+from mcp_progress_monitor.gui.jobs.commands import ANSWER, CANCEL, FINDINGS, OPEN, RECONNECT, REMOVE
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import BADGE, JobsModel
@@ -24,7 +26,7 @@ from mcp_progress_monitor.tracker.snapshot import (
     StreamStep,
 )
 from tests.findings import mark
-from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, click, heard, place_of
+from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, asked, click, heard, place_of
 from tests.job_stand_ins import FakeJobs, job, new_job
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def shown(jobs: JobsModel) -> JobFilter:
 
 @pytest.fixture
 def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance) -> JobList:
-    made = JobList(jobs, shown, appearance)
+    made = JobList(jobs, shown, appearance, Commands())
     qtbot.addWidget(made)
     made.resize(1080, 600)
     with qtbot.waitExposed(made):
@@ -72,13 +73,13 @@ def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance
 
 
 def test_the_cancel_button_in_a_row_cancels_its_job(qtbot: QtBot, pane: JobList) -> None:
-    said = heard(pane.cancel_requested)
+    said = asked(pane, CANCEL)
     click(qtbot, pane, 1, Column.ACTIONS)
     assert said == [(2,)]
 
 
 def test_a_row_that_is_over_has_no_button(qtbot: QtBot, pane: JobList) -> None:
-    said = heard(pane.cancel_requested)
+    said = asked(pane, CANCEL)
     click(qtbot, pane, 2, Column.ACTIONS)
     assert said == []
 
@@ -86,7 +87,7 @@ def test_a_row_that_is_over_has_no_button(qtbot: QtBot, pane: JobList) -> None:
 def test_a_press_on_one_button_and_release_on_another_does_nothing(
     qtbot: QtBot, pane: JobList
 ) -> None:
-    said = heard(pane.cancel_requested)
+    said = asked(pane, CANCEL)
     viewport = pane.table.viewport()
     QTest.mousePress(viewport, LEFT, PLAIN, place_of(pane, 0, Column.ACTIONS))
     QTest.mouseRelease(viewport, LEFT, PLAIN, place_of(pane, 1, Column.ACTIONS))
@@ -94,7 +95,7 @@ def test_a_press_on_one_button_and_release_on_another_does_nothing(
 
 
 def test_a_press_beside_a_button_and_release_on_it_does_nothing(pane: JobList) -> None:
-    said = heard(pane.cancel_requested)
+    said = asked(pane, CANCEL)
     viewport = pane.table.viewport()
     button = place_of(pane, 0, Column.ACTIONS)
     cell = pane.table.visualRect(pane.table.model().index(0, Column.ACTIONS))
@@ -106,7 +107,7 @@ def test_a_press_beside_a_button_and_release_on_it_does_nothing(pane: JobList) -
 def test_a_new_job_has_no_button_until_it_has_settled(
     qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
-    said = heard(pane.cancel_requested)
+    said = asked(pane, CANCEL)
     source.put(new_job(5))
     jobs.apply(ChangeSet(added=(5,)))
     click(qtbot, pane, 4, Column.ACTIONS)
@@ -122,7 +123,7 @@ def test_a_new_job_has_no_button_until_it_has_settled(
 def test_the_keyboard_cancels_those_of_the_selection_that_go_on(
     qtbot: QtBot, pane: JobList, key: Qt.Key, modifier: Qt.KeyboardModifier
 ) -> None:
-    said = heard(pane.cancel_requested)
+    said = asked(pane, CANCEL)
     pane.table.selectAll()
     pane.activateWindow()
     pane.table.setFocus()
@@ -133,7 +134,7 @@ def test_the_keyboard_cancels_those_of_the_selection_that_go_on(
 def test_shift_delete_removes_those_of_the_selection_that_are_over(
     qtbot: QtBot, pane: JobList
 ) -> None:
-    said = heard(pane.remove_requested)
+    said = asked(pane, REMOVE)
     pane.table.selectAll()
     pane.activateWindow()
     pane.table.setFocus()
@@ -142,7 +143,7 @@ def test_shift_delete_removes_those_of_the_selection_that_are_over(
 
 
 def test_enter_and_double_click_open_a_job(qtbot: QtBot, pane: JobList) -> None:
-    said = heard(pane.job_opened)
+    said = asked(pane, OPEN)
     assert pane.select(2)
     pane.activateWindow()
     pane.table.setFocus()
@@ -178,7 +179,7 @@ def test_a_saved_layout_is_taken_up_again(
     qtbot: QtBot, pane: JobList, jobs: JobsModel, shown: JobFilter, appearance: Appearance
 ) -> None:
     pane.table.header().setSectionHidden(Column.SERVER, True)
-    other = JobList(jobs, shown, appearance)
+    other = JobList(jobs, shown, appearance, Commands())
     qtbot.addWidget(other)
     assert other.restore_layout(pane.save_layout())
     assert other.table.header().isSectionHidden(Column.SERVER)
@@ -195,7 +196,7 @@ def test_names_stay_readable_however_often_a_narrow_window_is_opened(
         pane.table.header().setSectionHidden(column, False)
     layout, widths = pane.save_layout(), []
     for _ in range(5):
-        narrow = JobList(jobs, shown, appearance)
+        narrow = JobList(jobs, shown, appearance, Commands())
         qtbot.addWidget(narrow)
         assert narrow.restore_layout(layout)
         narrow.resize(604, 300)  # what a window of 800 pixels leaves
@@ -212,7 +213,7 @@ def test_a_layout_without_names_is_fixed(
 ) -> None:
     wide = pane.table.header().sectionSize(Column.JOB)
     pane.table.header().resizeSection(Column.JOB, 40)
-    other = JobList(jobs, shown, appearance)
+    other = JobList(jobs, shown, appearance, Commands())
     qtbot.addWidget(other)
     other.restore_layout(pane.save_layout())
     other.resize(1080, 600)
@@ -359,8 +360,8 @@ def test_the_mouse_over_a_button_is_shown(qtbot: QtBot, pane: JobList) -> None:
 def test_streams_that_broke_can_be_reconnected_while_their_jobs_run(
     pane: JobList, source: FakeJobs, jobs: JobsModel
 ) -> None:
-    said = heard(pane.reconnect_requested)
-    action = pane.action("reconnect")
+    said = asked(pane, RECONNECT)
+    action = pane.commands[RECONNECT]
     pane.table.selectAll()
     assert not action.isEnabled()
     step = StreamStep(False, 100.0, 41, "", "40", 1, None)
@@ -394,26 +395,25 @@ def test_badges_show_findings_and_of_an_earlier_run_what_was_saved(
 
 
 def test_the_findings_of_a_job_can_be_asked_for(pane: JobList) -> None:
-    said: list[JobId] = []
-    pane.findings_requested.connect(said.append)
+    said = asked(pane, FINDINGS)
     pane.select(2)
-    pane.action("findings").trigger()
+    pane.commands[FINDINGS].trigger()
     assert said == [2]
 
 
 def test_the_oldest_question_can_be_answered_whatever_is_chosen(
     qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
-    said = heard(pane.answer_requested)
-    assert not pane.action("answer").isEnabled()
+    said = asked(pane, ANSWER)
+    assert not pane.commands[ANSWER].isEnabled()
     for number in (6, 5):
         source.put(job(id=number, state=JobState.NEEDS_YOU))
     jobs.apply(ChangeSet(added=(5, 6)))
-    qtbot.waitUntil(pane.action("answer").isEnabled)
+    qtbot.waitUntil(pane.commands[ANSWER].isEnabled)
     pane.select(3)
-    pane.action("answer").trigger()
+    pane.commands[ANSWER].trigger()
     pane.select(6)
-    pane.action("answer").trigger()
+    pane.commands[ANSWER].trigger()
     assert said == [5, 6]
 
 
@@ -422,12 +422,12 @@ def test_the_menu_of_a_job_offers_no_answer_to_the_question_of_another(
 ) -> None:
     source.put(job(id=5, state=JobState.NEEDS_YOU))
     jobs.apply(ChangeSet(added=(5,)))
-    qtbot.waitUntil(pane.action("answer").isEnabled)
+    qtbot.waitUntil(pane.commands[ANSWER].isEnabled)
     for chosen, is_offered in ((3, False), (5, True)):
         pane.select(chosen)
         pane.table.customContextMenuRequested.emit(place_of(pane, 0, Column.JOB))
         menu = next(menu for menu in pane.findChildren(QMenu) if menu.isVisible())
-        assert (pane.action("answer") in menu.actions()) is is_offered
+        assert (pane.commands[ANSWER] in menu.actions()) is is_offered
         menu.close()
 
 
@@ -437,4 +437,4 @@ def test_the_question_of_another_client_cannot_be_answered(
     source.put(job(id=5, state=JobState.NEEDS_YOU, watched_client="Claude Code"))
     jobs.apply(ChangeSet(added=(5,)))
     qtbot.waitUntil(lambda: pane.follower.needing == [5])
-    assert not pane.action("answer").isEnabled()
+    assert not pane.commands[ANSWER].isEnabled()

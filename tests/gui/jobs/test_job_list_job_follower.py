@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.tables import is_in_sight
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
@@ -42,7 +43,7 @@ def jobs(qapp: QApplication, source: FakeJobs) -> Iterator[JobsModel]:
 
 @pytest.fixture
 def pane(qtbot: QtBot, jobs: JobsModel, appearance: Appearance) -> JobList:
-    made = JobList(jobs, JobFilter(jobs, jobs), appearance)
+    made = JobList(jobs, JobFilter(jobs, jobs), appearance, Commands())
     qtbot.addWidget(made)
     made.resize(900, 300)
     with qtbot.waitExposed(made):

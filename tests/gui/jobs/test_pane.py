@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QLabel, QStyleOptionViewItem, QToolButton, QToolTip
 
+from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, CANCEL, REISSUE, REPORT, RESUME, TICKS
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.jobs.ticks import FRAME, TickColumn, TickDelegate
@@ -21,6 +22,7 @@ from mcp_progress_monitor.tracker.snapshot import (
 )
 from mcp_progress_monitor.wording import jobs as job_texts
 from tests.findings import finding, mark
+from tests.gui.jobs.job_lists import asked, job_actions
 from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, resumable
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def source() -> CountingJobs:
 
 @pytest.fixture
 def pane(qtbot: QtBot, source: CountingJobs, appearance: Appearance) -> JobPane:
-    made = JobPane(appearance)
+    made = JobPane(appearance, job_actions(appearance))
     qtbot.addWidget(made)
     made.set_source(source)
     made.resize(900, 400)
@@ -89,7 +91,7 @@ def test_the_job_pane_and_its_row_always_show_the_same(
 ) -> None:
     source, rows = PassingJobs(job(id=1)), JobsModel()
     rows.set_source(source)
-    pane = JobPane(appearance, rows=rows)
+    pane = JobPane(appearance, job_actions(appearance), rows=rows)
     qtbot.addWidget(pane)
     pane.set_source(source)
     pane.show()
@@ -330,34 +332,31 @@ def test_the_choice_of_a_part_outlives_ten_updates_a_second(
     assert pane.result.text.text == "2"
 
 
-def test_the_button_cancels_while_that_can_work(qtbot: QtBot, pane: JobPane) -> None:
+def test_the_button_cancels_while_that_can_work(pane: JobPane) -> None:
     pane.show_job(1)
     cancel, reissue = (
         next(b for b in pane.header.findChildren(QToolButton) if b.text() == text)
         for text in ("Cancel", "Re-issue")
     )
-    with qtbot.waitSignal(pane.cancel_requested) as told:
-        cancel.click()
-    assert told.args == [(1,)]
+    cancelled, reissued = asked(pane, CANCEL), asked(pane, REISSUE)
+    cancel.click()
+    assert cancelled == [(1,)]
     pane.show_job(2)
     assert not cancel.isVisible()
-    with qtbot.waitSignal(pane.reissue_requested) as told:
-        reissue.click()
-    assert told.args == [(2,)]
+    reissue.click()
+    assert reissued == [(2,)]
 
 
-def test_a_resumable_job_is_resumed_and_reported_of(
-    qtbot: QtBot, pane: JobPane, source: CountingJobs
-) -> None:
+def test_a_resumable_job_is_resumed_and_reported_of(pane: JobPane, source: CountingJobs) -> None:
     source.put(resumable(3, attempt_count=3, resume_note="connection lost"))
     pane.show_job(3)
     shown = words(pane)
     assert "connection lost" in shown
     assert any("632 ticks · 3 attempts · saved 0 s ago" in text for text in shown)
     resume = next(b for b in pane.header.findChildren(QToolButton) if b.text() == "Resume")
-    with qtbot.waitSignal(pane.resume_requested) as told:
-        resume.click()
-    assert told.args == [(3,)]
+    said = asked(pane, RESUME)
+    resume.click()
+    assert said == [(3,)]
     pane.show_job(1)
     assert not resume.isVisible()
 
@@ -371,15 +370,13 @@ def test_a_job_of_an_earlier_run_has_no_id_and_names_its_server(
     assert ids.startswith("local-db · tools/call · token prog-1 · started")
 
 
-def test_automatic_resuming_is_chosen_for_the_job(
-    qtbot: QtBot, pane: JobPane, source: CountingJobs
-) -> None:
+def test_automatic_resuming_is_chosen_for_the_job(pane: JobPane, source: CountingJobs) -> None:
     source.put(resumable(3))
     pane.show_job(3)
     pane.tabs.setCurrentWidget(pane.attempts)
-    with qtbot.waitSignal(pane.automatic_requested) as told:
-        pane.attempts.automatic.click()
-    assert told.args == [(3,), True]
+    said = asked(pane, AUTOMATIC)
+    pane.attempts.automatic.click()
+    assert said == [((3,), True)]
 
 
 def test_time_passes_for_a_resumable_job(qtbot: QtBot, pane: JobPane, source: CountingJobs) -> None:
@@ -419,16 +416,14 @@ def test_it_fits_a_small_window(pane: JobPane) -> None:
 def test_a_report_or_the_ticks_of_the_shown_job_can_be_saved(
     pane: JobPane, source: CountingJobs
 ) -> None:
-    said: list[tuple[str, int]] = []
-    pane.report_requested.connect(lambda job_id: said.append(("report", job_id)))
-    pane.ticks_requested.connect(lambda job_id: said.append(("ticks", job_id)))
+    reported, saved = asked(pane, REPORT), asked(pane, TICKS)
     pane.show_job(1)
     (button,) = [b for b in pane.header.findChildren(QToolButton) if b.text() == "Save"]
     report, ticks = button.menu().actions()
     report.trigger()
     ticks.trigger()
 
-    assert said == [("report", 1), ("ticks", 1)]
+    assert (reported, saved) == ([1], [1])
     assert button.isVisible()
 
 
@@ -437,6 +432,7 @@ def test_a_job_without_ticks_has_none_to_be_saved(pane: JobPane, source: Countin
     pane.show_job(3)
     (button,) = [b for b in pane.header.findChildren(QToolButton) if b.text() == "Save"]
     report, ticks = button.menu().actions()
+    button.menu().aboutToShow.emit()
 
     assert report.isEnabled()
     assert not ticks.isEnabled()

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState, ServerRequestSnapshot
+from tests.gui.jobs.job_lists import job_actions
 from tests.job_stand_ins import FakeJobs, answer, detail, job
 
 if TYPE_CHECKING:
@@ -29,10 +30,9 @@ def pane(qtbot: QtBot, appearance: Appearance) -> JobPane:
         12, "k", "elicitation/create", {"message": "<b>Who</b>\u202e?"}, 90.0, 0.0
     )
     jobs.details[7] = detail(job(id=7), children=(8,), server_requests=(round_of_ours,))
-    made = JobPane(appearance)
+    made = JobPane(appearance, job_actions(appearance, "a recording"))
     qtbot.addWidget(made)
     made.set_source(jobs)
-    made.set_read_only("a recording")
     with qtbot.waitExposed(made):
         made.show()
     made.show_job(7)

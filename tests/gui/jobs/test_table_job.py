@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
@@ -68,7 +69,7 @@ def jobs(qapp: QApplication, source: FakeJobs) -> Iterator[JobsModel]:
 
 @pytest.fixture
 def pane(qtbot: QtBot, jobs: JobsModel, appearance: Appearance) -> JobList:
-    pane = JobList(jobs, JobFilter(jobs, jobs), appearance)
+    pane = JobList(jobs, JobFilter(jobs, jobs), appearance, Commands())
     qtbot.addWidget(pane)
     pane.resize(1080, 600)
     with qtbot.waitExposed(pane):
@@ -285,7 +286,7 @@ def test_a_narrow_list_gives_the_room_of_the_server_to_the_progress(
     pane.resize(430, 300)
     qtbot.waitUntil(lambda: header.isSectionHidden(Column.SERVER))
     assert header.sectionSize(Column.PROGRESS) > 60
-    other = JobTable(jobs, JobFilter(jobs, jobs), appearance)
+    other = JobTable(jobs, JobFilter(jobs, jobs), appearance, ())
     qtbot.addWidget(other)
     other.resize(1080, 300)
     assert other.restore_header(table.save_header())

@@ -10,8 +10,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
+from mcp_progress_monitor.gui.jobs.commands import PICK_UP
 from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.tracker.snapshot import TaskSnapshot, TaskStep
+from tests.gui.jobs.job_lists import asked, job_actions
 from tests.job_stand_ins import FakeJobs, detail, job
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def source() -> FakeJobs:
 
 @pytest.fixture
 def pane(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobPane:
-    made = JobPane(appearance)
+    made = JobPane(appearance, job_actions(appearance))
     qtbot.addWidget(made)
     made.set_source(source)
     made.resize(900, 400)
@@ -87,11 +89,8 @@ def test_the_id_is_plain_text_and_is_copied_whole(pane: JobPane) -> None:
     assert QGuiApplication.clipboard().text() == "<b>t-1</b>"
 
 
-def test_a_task_left_at_its_server_is_picked_up_by_a_button_but_not_in_a_recording(
-    pane: JobPane,
-) -> None:
-    wished: list[object] = []
-    pane.pick_up_requested.connect(wished.append)
+def test_a_task_left_at_its_server_is_picked_up_by_a_button(pane: JobPane) -> None:
+    wished = asked(pane, PICK_UP)
     pane.show_job(3)
     button = next(
         each for each in pane.header.findChildren(QToolButton) if each.text() == "Follow task"
@@ -99,8 +98,5 @@ def test_a_task_left_at_its_server_is_picked_up_by_a_button_but_not_in_a_recordi
     assert button.isVisible()
     QTest.mouseClick(button, LEFT)
     assert wished == [(3,)]
-    pane.set_read_only("recorded")
     pane.show_job(1)
-    pane.show_job(3)
     assert not button.isVisible()
-    assert has_tab(pane)

@@ -12,6 +12,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.gui.jobs.commands import ANSWER
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.questions.bodies import SamplingBody
@@ -117,7 +118,7 @@ async def test_the_answer_button_of_a_row_brings_its_question_up(
         ask(program, "ask_form", fields="name")
         await until(lambda: bool(views(program)))
         window.open_dock("traffic")
-        window.job_list.answer_requested.emit(1)
+        window.commands.run(ANSWER, 1)
         assert window.question_panel.isVisible()
         assert window.question_panel.current() is views(program)[0]
 

@@ -9,7 +9,14 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from mcp_progress_monitor.engine.call import CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog
-from mcp_progress_monitor.gui.jobs.actions import RESUME_HERE, offered
+from mcp_progress_monitor.gui.jobs.commands import (
+    AUTOMATIC,
+    COPY_SNIPPET,
+    EDIT,
+    REISSUE,
+    RESUME,
+    offered,
+)
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
@@ -66,7 +73,7 @@ async def test_the_request_of_a_job_is_edited_here_after_its_command_was_approve
         with agent(place):
             await until(lambda: state(program) is JobState.RESUMABLE)
         await until(lambda: jobs.select(1))
-        edit = jobs.action("edit")
+        edit = jobs.commands[EDIT]
         await until(edit.isEnabled)
         edit.trigger()
         await until(lambda: len(dialogs(qapp)) == 1)
@@ -82,7 +89,7 @@ async def test_the_request_of_a_job_is_edited_here_after_its_command_was_approve
         assert (call.server, call.params["name"]) == ("export", "resumable_export")
         assert call.params["arguments"]["chunks_per_attempt"] == 5
         await until(lambda: len(program.engine.jobs.ids()) == 2)
-        jobs.action("snippet").trigger()
+        jobs.commands[COPY_SNIPPET].trigger()
         code = QApplication.clipboard().text()
         assert "resumable_export" in code
         compile(code, "snippet", "exec")
@@ -98,18 +105,18 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
         with agent(place):
             await until(lambda: state(program) is JobState.RESUMABLE)
         await until(lambda: jobs.select(1))
-        resume = jobs.action("resume")
+        resume = jobs.commands[RESUME]
         await until(resume.isEnabled)
         assert resume.text() == "&Resume here"
         assert program.window.tool_bar.resume_button.text() == "Resume here"
         assert "Resume Agent's job on a connection of this program" in resume.toolTip()
-        assert jobs.action("reissue").text() == "Re-&issue here"
-        assert not jobs.action("automatic").isEnabled()
+        assert jobs.commands[REISSUE].text() == "Re-&issue here"
+        assert not jobs.commands[AUTOMATIC].isEnabled()
         job = the_job(program)
         assert job is not None
-        assert offered(job) == [RESUME_HERE]
+        assert offered(job) == [RESUME]
         program._navigation.open_job(1)  # noqa: SLF001
-        button = program.window.job_pane.header._resume  # noqa: SLF001
+        button = program.window.job_pane.header.buttons[RESUME.id]
         await until(lambda: button.isVisible() and button.text() == "Resume here")
 
         resume.trigger()

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.gui.jobs.commands import CANCEL
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from mcp_progress_monitor.gui.settings.pages import SettingsDialog, SettingsPage
 from tests.gui.windows import window_on
@@ -89,7 +90,7 @@ def test_keys_of_closed_windows_and_fixed_ones_are_listed(page: KeysPage) -> Non
 def test_a_pressed_key_is_the_new_one_at_once(window: MainWindow, page: KeysPage) -> None:
     page.choose("jobs.cancel")
     press(page, Qt.Key.Key_9, CONTROL | ALT)
-    assert window.job_list.action("cancel").shortcut().toString() == "Ctrl+Alt+9"
+    assert window.job_list.commands[CANCEL].shortcut().toString() == "Ctrl+Alt+9"
     assert page.item("jobs.cancel").text(1) == "Ctrl+Alt+9"
     assert (
         page.item("jobs.cancel").font(1).bold() or page.item("jobs.cancel").font(1).weight() > 500
@@ -123,7 +124,7 @@ def test_a_key_that_controls_need_is_refused(page: KeysPage) -> None:
 def test_no_key_takes_the_key_away(window: MainWindow, page: KeysPage) -> None:
     page.choose("jobs.cancel")
     page.clear.click()
-    assert window.job_list.action("cancel").shortcut().isEmpty()
+    assert window.job_list.commands[CANCEL].shortcut().isEmpty()
 
 
 def test_escape_closes_the_dialog_also_from_the_field_of_the_key(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
+from mcp_progress_monitor.gui.jobs.commands import CANCEL, PICK_UP
 from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
@@ -100,7 +101,7 @@ async def test_a_task_is_followed_to_its_end_and_a_recording_tells_the_same(
         await until(lambda: replayed.playback.is_loaded)
         show(replayed.window, job)
         await until(lambda: course(replayed.window) == live)
-        assert not replayed.window.job_list.action("pick-up").isEnabled()
+        assert not replayed.window.job_list.commands[PICK_UP].isEnabled()
 
 
 async def test_tasks_are_listed_opened_and_cancelled_with_those_of_others(
@@ -136,7 +137,7 @@ async def test_a_cooperative_task_is_said_to_work_still(qapp: QApplication, fold
     async with opened(qapp, folder) as program:
         await connect(program, "per-request")
         job = await begin(program, "task_cooperative", goes_on_s=3, interval_s=0.2)
-        program.window.job_list.cancel_requested.emit((job,))
+        program.window.commands.run(CANCEL, (job,))
         await until(lambda: found(program, job).state is JobState.CANCELLING)
         show(program.window, job)
         standing = program.window.job_pane.task.standing
@@ -156,9 +157,9 @@ async def test_a_task_outlives_the_window_and_is_picked_up_by_the_next(
         (job,) = program.engine.jobs.ids()
         window = program.window
         assert window.job_list.select(job)
-        assert window.job_list.action("pick-up").isEnabled()
-        assert not window.job_list.action("cancel").isEnabled()
-        window.job_list.action("pick-up").trigger()
+        assert window.job_list.commands[PICK_UP].isEnabled()
+        assert not window.job_list.commands[CANCEL].isEnabled()
+        window.job_list.commands[PICK_UP].trigger()
         await until(lambda: found(program, job).state is JobState.DONE)
 
 

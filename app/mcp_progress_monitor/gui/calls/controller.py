@@ -116,7 +116,6 @@ class CallsController(QObject):
         method, params = offer.kind.value, offer.params(arguments)
         self._copy_call(form, server, method, params, offer.schema)
 
-    @Slot(object, str)
     def copy_of_job(self, job: JobId, form: str) -> None:
         """Copy the call of a job as `form`: command or curl."""
         from mcp_progress_monitor.gui.calls.offers import OfferKind, offers_of

@@ -52,7 +52,6 @@ class FindingsController(QObject):
         model.badges_changed.connect(self._on_badges_changed)
         window.late.findings.when_made(self._join_pane)
         window.late.finding_opened.connect(self.jump)
-        window.job_list.findings_requested.connect(self.show_of_job)
         window.servers.findings_requested.connect(self.show_of_server)
         window.watched.findings_requested.connect(self.show_of_server)
         self._on_badges_changed()
@@ -68,7 +67,6 @@ class FindingsController(QObject):
 
         self._list(f"server == {quoted(server)}")
 
-    @Slot(object)
     def show_of_job(self, job: JobId) -> None:
         self._list(f"job == {job}")
 

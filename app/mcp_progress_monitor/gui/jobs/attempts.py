@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QCheckBox,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -19,10 +18,11 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.engine.call import AutoResume
+from mcp_progress_monitor.gui.common.commands import CommandActions, CommandCheck
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable
-from mcp_progress_monitor.gui.jobs.actions import may_resume_automatically
+from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC
 from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
 from mcp_progress_monitor.gui.theme import GAP, GAP_S
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -81,14 +81,12 @@ class AttemptsSection(QWidget):
     """One row for each request of the chain, oldest first, above the resume token."""
 
     frame_followed = Signal(object)  # the number of the frame that was an attempt's request
-    automatic_clicked = Signal(bool)  # whether the job is resumed automatically
     limit_changed = Signal(int)  # the limit of automatic attempts for jobs started from now on
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: CommandActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._job: JobId | None = None
         self._token: str | None = None
-        self._is_read_only = False
         columns = TEXT_COLUMNS
         self.model = PlainTableModel(TITLES, self, text_columns=columns)
         self.table = PlainTable(self.model, "Attempts", self, empty="This job was not resumed")
@@ -99,18 +97,16 @@ class AttemptsSection(QWidget):
         header.setResizeContentsPrecision(0)  # only rows in sight
         self.model.modelReset.connect(self._fit_columns)
         self.model.rowsInserted.connect(self._fit_columns)
-        self.automatic = QCheckBox("Resume a&utomatically", self)
-        self.automatic.setToolTip(
-            "Resume after every stop until the job is done or fails (Ctrl+Alt+R)"
-        )
-        self.automatic.clicked.connect(self.automatic_clicked)
+        self.automatic = CommandCheck(AUTOMATIC, actions, self)
         self.limit = QSpinBox(self)
         self.limit.setRange(1, _LIMIT_AT_MOST)
         self.limit.setValue(AutoResume().limit)
         self.limit.setPrefix("≤ ")
         self.limit.setKeyboardTracking(False)
         self.limit.setAccessibleName("Maximum attempts")
-        self.limit.setToolTip("Limit how many attempts a job makes automatically")
+        why = actions.commands.why_read_only
+        self.limit.setEnabled(not why)
+        self.limit.setToolTip(plain_tip(why or "Limit how many attempts a job makes automatically"))
         self.limit.valueChanged.connect(self.limit_changed)
         self.token = QLineEdit(self)
         self.token.setReadOnly(True)
@@ -133,8 +129,7 @@ class AttemptsSection(QWidget):
         self.model.show_rows(rows, [attempt.request for attempt in detail.attempts])
         is_shared = any(attempt.client is not None for attempt in detail.attempts)
         self.table.setColumnHidden(_MADE_BY, not is_shared)
-        self.automatic.setEnabled(may_resume_automatically(job) and not self._is_read_only)
-        self.automatic.setChecked(job.is_automatic)
+        self.automatic.show_for(job)
         if job.id != self._job:
             self._job = job.id
             self.show_token.setChecked(False)
@@ -142,13 +137,6 @@ class AttemptsSection(QWidget):
             self._token = detail.resume_token
             self._put_token()
         self._token_row.setVisible(self._token is not None)
-
-    def set_read_only(self, why: str) -> None:
-        """Disable automatic resuming; `why` becomes the tool tip."""
-        self._is_read_only = True
-        for field in (self.automatic, self.limit):
-            field.setEnabled(False)
-            field.setToolTip(plain_tip(why))
 
     def _make_token_row(self) -> QWidget:
         row = QWidget(self)

@@ -15,8 +15,10 @@ from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.origins import ServerChangedError, WatchedServerError
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import count
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
-from mcp_progress_monitor.gui.jobs.actions import is_removable
+from mcp_progress_monitor.gui.jobs import commands
+from mcp_progress_monitor.gui.jobs.commands import is_kept, is_removable
 from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
@@ -63,11 +65,11 @@ class JobsController(QObject):
         self._report = report
         self._limit = AutoResume().limit
 
-    @Slot(object)
+    @carries_out(commands.CANCEL)
     def cancel(self, jobs: Iterable[JobId]) -> None:
         self._tasks.start_each("cancel job", self._engine.calls.cancel, jobs)
 
-    @Slot(object)
+    @carries_out(commands.RECONNECT)
     def reconnect_streams(self, jobs: Iterable[JobId]) -> None:
         """Reconnect the HTTP streams that carry the replies to `jobs`."""
         for job in jobs:
@@ -92,7 +94,6 @@ class JobsController(QObject):
         except UserError as error:
             self._report(error.details)
 
-    @Slot(object)
     def remove(self, jobs: Iterable[JobId]) -> None:
         """Remove jobs that are over from the list."""
         self._engine.jobs.remove(jobs)
@@ -110,17 +111,18 @@ class JobsController(QObject):
             if found is not None and found.is_automatic:
                 self.set_automatic((job,), is_wanted=True)
 
+    @carries_out(commands.RESUME)
     @Slot(object)
     def resume(self, jobs: Iterable[JobId]) -> None:
         """Resume `jobs` where they stopped, all in parallel."""
         self._tasks.start_each("resume job", self._resume, jobs)
 
-    @Slot(object)
+    @carries_out(commands.PICK_UP)
     def pick_up(self, jobs: Iterable[JobId]) -> None:
         """Follow tasks that were left on their servers."""
         self._tasks.start_each("pick up job", self._pick_up, jobs)
 
-    @Slot(object, bool)
+    @carries_out(commands.AUTOMATIC)
     def set_automatic(self, jobs: Iterable[JobId], is_wanted: bool) -> None:
         """Switch automatic resuming of `jobs` on or off."""
         for job in jobs:
@@ -266,7 +268,16 @@ class JobDialogs(QObject):
         self._servers: dict[str, SavedServerDialog] = {}
         resuming.server_requested.connect(self.ask_for_server)
 
-    @Slot(object)
+    @carries_out(commands.REMOVE)
+    def remove(self, jobs: Iterable[JobId]) -> None:
+        """Remove jobs that are over; ask first about those whose resume tokens would be lost."""
+        found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]
+        removable = [job.id for job in found if is_removable(job)]
+        if removable:
+            self._removal.remove(removable)
+        self.ask_to_forget(job.id for job in found if is_kept(job))
+
+    @carries_out(commands.FORGET)
     def ask_to_forget(self, jobs: Iterable[JobId]) -> None:
         """Ask before deleting the resume tokens of `jobs`."""
         found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]
@@ -281,7 +292,7 @@ class JobDialogs(QObject):
         else:
             self._removal.forget([job.id for job in found])
 
-    @Slot(object)
+    @carries_out(commands.REISSUE)
     def ask_to_reissue(self, jobs: Iterable[JobId]) -> None:
         """Warn once for all of `jobs` that work may be done twice, if warnings are on."""
         found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]

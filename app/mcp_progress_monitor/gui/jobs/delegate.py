@@ -30,11 +30,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
 
+from mcp_progress_monitor.gui.common.commands import Command, button_tip
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.labels import ICON, Badge
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
-from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
+from mcp_progress_monitor.gui.jobs.commands import offered
 from mcp_progress_monitor.gui.jobs.model import NEWEST, SETTLED_AFTER_S
 from mcp_progress_monitor.gui.theme import (
     GAP,
@@ -51,7 +52,7 @@ from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from PySide6.QtCore import QObject
 
@@ -177,8 +178,10 @@ class JobCells:
     By numbers, without making a QRect for each text: that took as long as painting the texts.
     """
 
-    def __init__(self, appearance: Appearance) -> None:
+    def __init__(self, appearance: Appearance, buttons: Sequence[Command] = ()) -> None:
+        """Rows have `buttons` where these apply."""
         self._appearance = appearance
+        self._buttons = buttons
         self._bars = BarPainter(appearance)
         self._measured: RowFaces | None = None
         self._ratio = 1.0
@@ -203,11 +206,11 @@ class JobCells:
         cells: Iterable[tuple[int, int, int]],
         job: JobSnapshot,
         badge: Badge | None = None,
-        hovered: str | None = None,
+        hovered: str = "",
     ) -> None:
         """Paint in the row `place` what `cells` (column, left edge, width) show of `job`.
 
-        The button with the key `hovered` is highlighted; None for no buttons.
+        The button of the command with the id `hovered` is highlighted.
         """
         faces, top, height = self._faces(font), place.top(), place.height()
         first = top + (height - faces.height) // 2
@@ -225,14 +228,14 @@ class JobCells:
                 line, room = (top, height), width - 2 * GAP
                 text = about.text(job)
                 self._write(row, faces.first, line, left + GAP, room, text, Tone.TEXT, flags)
-            elif hovered is not None:
+            else:
                 self._paint_buttons(painter, QRect(left, top, width, height), job, hovered)
 
     def _paint_buttons(
         self, painter: QPainter, cell: QRect, job: JobSnapshot, hovered: str
     ) -> None:
-        for action, area in button_rects(cell, job):
-            is_hovered = hovered == action.key
+        for command, area in button_rects(cell, job, self._buttons):
+            is_hovered = hovered == command.id
             if is_hovered:
                 painter.setRenderHint(_SMOOTH)
                 painter.setPen(_NO_PEN)
@@ -241,7 +244,7 @@ class JobCells:
                 painter.setRenderHint(_SMOOTH, on=False)
             tone = Tone.TEXT if is_hovered else Tone.MUTED
             side = area.width() - 10
-            self._draw_icon(painter, area.left() + 5, area.top() + 5, side, action.icon, tone)
+            self._draw_icon(painter, area.left() + 5, area.top() + 5, side, command.icon, tone)
 
     def _paint_job(self, row: _Row, left: int, width: int) -> None:
         faces, job, end = row.faces, row.job, left + width
@@ -445,15 +448,17 @@ def changed_columns(
             yield column
 
 
-def button_rects(cell: QRect, job: JobSnapshot) -> list[tuple[RowAction, QRect]]:
+def button_rects(
+    cell: QRect, job: JobSnapshot, buttons: Sequence[Command]
+) -> list[tuple[Command, QRect]]:
     """The places of the buttons of `job` in its actions cell."""
     if is_settling(job):
         return []
     side = min(cell.height() - GAP, _BUTTON)
     top = cell.top() + (cell.height() - side) // 2
     return [
-        (action, QRect(cell.left() + GAP_S + place * (side + 2), top, side, side))
-        for place, action in enumerate(offered(job))
+        (command, QRect(cell.left() + GAP_S + place * (side + 2), top, side, side))
+        for place, command in enumerate(offered(job, buttons))
     ]
 
 
@@ -463,19 +468,19 @@ _Index = QModelIndex | QPersistentModelIndex
 class JobDelegate(QStyledItemDelegate):
     """Paints a `JobSnapshot` in the columns of `JobsModel`; reports clicked buttons."""
 
-    action_clicked = Signal(object, object)  # the `JobId` and the `RowAction`
+    button_clicked = Signal(object, object)  # the `JobSnapshot` and the `Command`
     buttons_changed = Signal(object)  # the `JobId` whose buttons look different
 
-    def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, buttons: Sequence[Command], parent: QObject | None = None
+    ) -> None:
+        """Rows have `buttons` where these apply."""
         super().__init__(parent)
         self._appearance = appearance
-        self._cells = JobCells(appearance)
-        self._is_read_only = False
+        self._buttons = buttons
+        self._cells = JobCells(appearance, buttons)
         self._hovered: tuple[JobId, str] | None = None
         self._pressed: tuple[JobId, str] | None = None
-
-    def set_read_only(self) -> None:
-        self._is_read_only = True
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """Two lines high in every column, so that all rows are equally high."""
@@ -497,18 +502,17 @@ class JobDelegate(QStyledItemDelegate):
         if job is not None:
             over = self._hovered
             hovered = over[1] if over is not None and over[0] == job.id else ""
-            buttons = None if self._is_read_only else hovered
-            self._cells.paint(painter, place, font, cells, job, badge, buttons)
+            self._cells.paint(painter, place, font, cells, job, badge, hovered)
 
     def editorEvent(
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
     ) -> bool:
-        """Turn a click that begins and ends on a button into `action_clicked`."""
+        """Turn a click that begins and ends on a button into `button_clicked`."""
         job = index.data(NEWEST)
         if not isinstance(event, QMouseEvent) or not isinstance(job, JobSnapshot):
             return super().editorEvent(event, model, option, index)
-        action = self._action_at(event.position(), option.rect, index, job)
-        place = None if action is None else (job.id, action.key)
+        command = self._command_at(event.position(), option.rect, index, job)
+        place = None if command is None else (job.id, command.id)
         if event.type() is QEvent.Type.MouseMove:
             self.hover(place)
             return False
@@ -516,14 +520,14 @@ class JobDelegate(QStyledItemDelegate):
             return False
         if event.type() is QEvent.Type.MouseButtonRelease:
             pressed, self._pressed = self._pressed, None
-            if action is not None and pressed == place:
-                self.action_clicked.emit(job.id, action)
+            if command is not None and pressed == place:
+                self.button_clicked.emit(job, command)
         else:
             self._pressed = place
-        return action is not None
+        return command is not None
 
     def hover(self, place: tuple[JobId, str] | None) -> None:
-        """Highlight the button at `place`: its job and key; None for none."""
+        """Highlight the button at `place`: its job and command; None for none."""
         before, self._hovered = self._hovered, place
         if place != before:
             for job in {each[0] for each in (before, place) if each is not None}:
@@ -540,19 +544,21 @@ class JobDelegate(QStyledItemDelegate):
         job = index.data(NEWEST)
         if event.type() is not QEvent.Type.ToolTip or not isinstance(job, JobSnapshot):
             return super().helpEvent(event, view, option, index)
-        action = self._action_at(QPointF(event.pos()), option.rect, index, job)
-        text = action.tip(view) if action is not None else _tip(job, Column(index.column()))
+        command = self._command_at(QPointF(event.pos()), option.rect, index, job)
+        text = _tip(job, Column(index.column()))
+        if command is not None:
+            text = button_tip(view, command, job)
         QToolTip.showText(event.globalPos(), plain_tip(text), view)
         return True
 
-    def _action_at(
+    def _command_at(
         self, place: QPointF, cell: QRect, index: _Index, job: JobSnapshot
-    ) -> RowAction | None:
-        if index.column() != Column.ACTIONS or self._is_read_only:
+    ) -> Command | None:
+        if index.column() != Column.ACTIONS:
             return None
-        for action, area in button_rects(cell, job):
+        for command, area in button_rects(cell, job, self._buttons):
             if area.contains(place.toPoint()):
-                return action
+                return command
         return None
 
 

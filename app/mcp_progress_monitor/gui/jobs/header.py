@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence, QPainter, QPalette, QResizeEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QMenu,
-    QSizePolicy,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QKeySequence, QPainter, QPalette, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from mcp_progress_monitor.gui.common.commands import CommandActions, CommandButton, CommandMenu
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import in_row
-from mcp_progress_monitor.gui.jobs.actions import CANCEL, PICK_UP, RESUME, RESUME_HERE, offered
+from mcp_progress_monitor.gui.jobs.commands import CANCEL, PICK_UP, REISSUE, REPORT, RESUME, TICKS
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
 from mcp_progress_monitor.gui.theme import (
     GAP,
@@ -43,9 +36,6 @@ if TYPE_CHECKING:
 _MINUTE_S: Final = 60
 _KEYS: Final = {Limit.IDLE: "F8", Limit.TOTAL: "F9"}
 _LEAST_TEXT: Final = 48
-_RESUME_TIP: Final = "Resume this job where it stopped"
-_REISSUE: Final = "Re-issue"
-_REISSUE_TIP: Final = "Send the request again from the start"
 _SPARE_S: Final = 60.0
 """Least time left on a limit that is turned on again, so that it does not end the call at once."""
 
@@ -191,6 +181,7 @@ class ClockLine(QWidget):
             self.limit_requested.emit(self._limit, max(self._before, self._run_s + _SPARE_S))
 
 
+_BUTTONS: Final = (CANCEL, RESUME, PICK_UP, REISSUE)
 _NARROW: Final = 70
 """Digits; in a narrower pane the buttons have no words."""
 _ICON: Final = 20
@@ -203,18 +194,13 @@ _STREAM_TONES: Final = {True: Tone.WARNING, False: Tone.MUTED}
 class JobHeader(QWidget):
     """Shows one snapshot as plain, selectable text."""
 
-    cancel_clicked = Signal()
-    resume_clicked = Signal()
-    pick_up_clicked = Signal()
-    reissue_clicked = Signal()
-    report_clicked = Signal()
-    ticks_clicked = Signal()
-
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, actions: CommandActions, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._actions = actions
         self._job: JobSnapshot | None = None
-        self._is_read_only = False
         self._icon = QLabel(self)
         self._name = self._label("Job name", size=_LARGE)
         self._state = self._label("State", size=_LARGE)
@@ -228,20 +214,8 @@ class JobHeader(QWidget):
         self._stream = self._label("Stream")
         self._bar = _LargeBar(appearance, self)
         self.clocks = JobClocks(appearance, self)
-        self._cancel = self._button("Cancel", "Cancel this job (Ctrl+.)")
-        self._resume = self._button(RESUME.name, f"{_RESUME_TIP} (Ctrl+R)")
-        self._pick_up = self._button(
-            "Follow task", "Resume tracking this task, still running on its server (Ctrl+Alt+P)"
-        )
-        self._reissue = self._button(_REISSUE, f"{_REISSUE_TIP} (Ctrl+Shift+R)")
-        self._named_for: str | None = None
-        self._save = self._button("Save", "Save a report or the ticks")
-        self._save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._save.setMenu(self._make_save_menu())
-        self._cancel.clicked.connect(self.cancel_clicked)
-        self._resume.clicked.connect(self.resume_clicked)
-        self._pick_up.clicked.connect(self.pick_up_clicked)
-        self._reissue.clicked.connect(self.reissue_clicked)
+        self.buttons: Final = {each.id: CommandButton(each, actions, self) for each in _BUTTONS}
+        self._save = self._make_save_button()
         # Cut in a narrow pane, where their tool tips have the whole text.
         self._cut_off = (self._name, self._ids, self._message, self._stream)
         self._lay_out()
@@ -269,59 +243,15 @@ class JobHeader(QWidget):
         self._show_stream(job)
         self._bar.show_job(job)
         self.clocks.show_job(job)
-        self._ticks.setEnabled(job.tick_count > 0)
-        self._offer(job)
+        for button in self.buttons.values():
+            button.show_for(job)
+        self._save.setIcon(self._appearance.icon("save"))
 
     def _show_stream(self, job: JobSnapshot) -> None:
         text = job_texts.stream_note(job)
         is_broken = job.stream is not None and job.stream.is_broken
         self._put(self._stream, text[:1].upper() + text[1:], _STREAM_TONES[is_broken])
         self._stream.setVisible(bool(text))
-
-    def set_read_only(self) -> None:
-        """Show no buttons from now on."""
-        self._is_read_only = True
-        self._reissue.hide()
-
-    def _offer(self, job: JobSnapshot) -> None:
-        actions = [] if self._is_read_only else offered(job)
-        self._cancel.setVisible(CANCEL in actions)
-        self._resume.setVisible(RESUME in actions or RESUME_HERE in actions)
-        self._name_actions(job)
-        self._pick_up.setVisible(PICK_UP in actions)
-        self._cancel.setIcon(self._appearance.icon("cancel"))
-        self._resume.setIcon(self._appearance.icon("resume"))
-        self._pick_up.setIcon(self._appearance.icon("resume"))
-        self._reissue.setVisible(not self._is_read_only and job.is_reissuable)
-        self._reissue.setIcon(self._appearance.icon("again"))
-        self._save.setIcon(self._appearance.icon("save"))
-
-    def _name_actions(self, job: JobSnapshot) -> None:
-        """Name the actions on another client's job "Resume here" and "Re-issue here"."""
-        client = job.watched_client
-        if client == self._named_for:
-            return
-        self._named_for = client
-        if client is None:
-            self._resume.setText(RESUME.name)
-            self._tip_with_key(self._resume, _RESUME_TIP, "jobs.resume")
-            self._reissue.setText(_REISSUE)
-            self._tip_with_key(self._reissue, _REISSUE_TIP, "jobs.reissue")
-            return
-        self._resume.setText(watched_texts.RESUME_HERE)
-        self._tip_with_key(self._resume, watched_texts.resume_here(client), "jobs.resume")
-        self._reissue.setText(watched_texts.REISSUE_HERE)
-        self._tip_with_key(self._reissue, watched_texts.reissue_here(client), "jobs.reissue")
-
-    def _tip_with_key(self, button: QToolButton, text: str, command: str) -> None:
-        """Say what a button does, and the key that its command has now: the user may change it."""
-        action = self.window().findChild(QAction, command)
-        key = (
-            ""
-            if action is None
-            else action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        )
-        button.setToolTip(plain_tip(f"{text} ({key})" if key else text))
 
     def _label(self, name: str, *, size: float = 1.0) -> QLabel:
         label = _CutLabel(self)
@@ -340,30 +270,28 @@ class JobHeader(QWidget):
             label.setFont(font)
         return label
 
-    def _button(self, text: str, tip: str) -> QToolButton:
-        button = QToolButton(self)
-        button.setText(text)
-        button.setToolTip(plain_tip(tip))
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        return button
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide the buttons' texts in a narrow pane: icons and tool tips remain."""
         super().resizeEvent(event)
         is_narrow = event.size().width() < self.fontMetrics().horizontalAdvance("0") * _NARROW
         style = Qt.ToolButtonStyle
         wanted = style.ToolButtonIconOnly if is_narrow else style.ToolButtonTextBesideIcon
-        for button in (self._cancel, self._resume, self._pick_up, self._reissue, self._save):
+        for button in (*self.buttons.values(), self._save):
             button.setToolButtonStyle(wanted)
 
-    def _make_save_menu(self) -> QMenu:
-        menu = QMenu(self._save)
-        report = menu.addAction("Save &report…")
-        report.triggered.connect(self.report_clicked)
-        self._ticks = menu.addAction("Save &ticks as CSV…")
-        self._ticks.triggered.connect(self.ticks_clicked)
-        return menu
+    def _make_save_button(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setText("Save")
+        button.setToolTip("Save a report or the ticks")
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = CommandMenu((REPORT, TICKS), self._actions, self._shown, button)
+        button.setMenu(menu)
+        return button
+
+    def _shown(self) -> list[JobSnapshot]:
+        return [] if self._job is None else [self._job]
 
     def _lay_out(self) -> None:
         """One line with the essentials, and two with details."""
@@ -371,7 +299,7 @@ class JobHeader(QWidget):
             label.setFont(smaller(label.font()))
         for label in (self._ids, self._message):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        buttons = (self._cancel, self._resume, self._pick_up, self._reissue, self._save)
+        buttons = (*self.buttons.values(), self._save)
         head = _row(self._icon, self._name, self._state, self._bar, self._amount, *buttons)
         head.setStretchFactor(self._bar, 1)
         middle = _row(self._message, self._numbers)

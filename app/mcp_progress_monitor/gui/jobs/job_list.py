@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import (
@@ -19,36 +20,25 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.commands import Command, CommandActions, Commands
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.common.tables import RowKeys, scroll_to_end
-from mcp_progress_monitor.gui.jobs.actions import (
-    ANSWER,
-    CANCEL,
-    PICK_UP,
-    RESUME,
-    RESUME_HERE,
-    JobActions,
-    RowAction,
-    has_broken_stream,
-    is_answerable,
-    is_cancellable,
-    is_kept,
-    is_removable,
-    is_resumable,
-    may_be_picked_up,
-    may_resume_automatically,
-)
 from mcp_progress_monitor.gui.jobs.columns import Column
+from mcp_progress_monitor.gui.jobs.commands import (
+    JOB_COMMANDS,
+    JOB_MENU,
+    OPEN,
+    ROW_BUTTONS,
+    is_answerable,
+)
+from mcp_progress_monitor.gui.jobs.model import NEWEST
 from mcp_progress_monitor.gui.jobs.table import JobTable
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from PySide6.QtCore import SignalInstance
-    from PySide6.QtGui import QAction, QHideEvent, QShowEvent
+    from PySide6.QtGui import QHideEvent, QShowEvent
 
     from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
     from mcp_progress_monitor.gui.jobs.model import JobsModel
@@ -240,50 +230,11 @@ class JobFollower(QWidget):
 
 
 _SECOND_MS: Final = 1000
-_MENU: Final = (
-    ("open", "answer"),
-    ("cancel", "resume", "pick-up", "automatic", "reconnect"),
-    ("reissue", "edit", "follow", "compare", "findings"),
-    ("request", "result", "token", "command", "curl", "snippet"),
-    ("report", "ticks"),
-    ("remove", "forget"),
-)
 
 
 class JobList(QWidget):
-    """One row for each job that `shown` accepts, with actions on the selection.
+    """One row for each job that `shown` accepts, with the commands on the selection."""
 
-    It decides nothing: every action is a signal to the shell.
-    """
-
-    cancel_requested = Signal(object)
-    """`tuple[JobId, ...]`: those of the selection that can be cancelled."""
-    reconnect_requested = Signal(object)
-    """`tuple[JobId, ...]`: those of the selection whose HTTP streams can be reconnected."""
-    answer_requested = Signal(object)  # `JobId` that waits for the user, or is a question itself
-    job_opened = Signal(object)  # `JobId`: double click or Enter
-    resume_requested = Signal(object)
-    """`tuple[JobId, ...]`: those of the selection that can be resumed."""
-    pick_up_requested = Signal(object)
-    """`tuple[JobId, ...]`: those of the selection that are tasks left at their servers."""
-    automatic_requested = Signal(object, bool)
-    """`tuple[JobId, ...]`, and whether they are to be resumed automatically."""
-    reissue_requested = Signal(object)
-    """`tuple[JobId, ...]` whose requests are to be sent again, from the start."""
-    edit_requested = Signal(object)  # the `JobId` to edit and re-issue
-    follow_requested = Signal(object)  # `JobId` whose messages are to be shown in Traffic
-    compare_requested = Signal(object)  # `tuple[JobId, JobId]`, the earlier one first
-    findings_requested = Signal(object)  # `JobId` whose findings are to be listed
-    forget_requested = Signal(object)
-    """`tuple[JobId, ...]`: those of the selection that have a saved resume token."""
-    copy_requested = Signal(object, str)  # `JobId` and what of it: request, result or token
-    call_copy_requested = Signal(object, str)
-    """`JobId`, and what its call is to be copied as: command or curl."""
-    snippet_requested = Signal(object)  # the frame number of the request to write as a program
-    report_requested = Signal(object)  # the `JobId` to save a report of
-    ticks_requested = Signal(object)  # `JobId` whose ticks are to be saved
-    remove_requested = Signal(object)
-    """`tuple[JobId, ...]`: those of the selection that are over, with nothing saved."""
     selection_changed = Signal(object)  # `tuple[JobId, ...]`, the current one first
 
     def __init__(
@@ -291,16 +242,25 @@ class JobList(QWidget):
         jobs: JobsModel,
         shown: JobFilter,
         appearance: Appearance,
+        commands: Commands,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._jobs = jobs
         self._shown = shown
         self._appearance = appearance
-        self.table = JobTable(jobs, shown, appearance, self)
+        buttons = tuple(filter(commands.is_offered, ROW_BUTTONS))
+        self.table = JobTable(jobs, shown, appearance, buttons, self)
         self.follower = JobFollower(jobs, shown, self.table, appearance)
-        self._actions = JobActions(self.table, appearance)
-        self._connect_actions()
+        self.commands: Final = CommandActions(
+            JOB_COMMANDS,
+            commands,
+            self.table,
+            appearance,
+            self._chosen,
+            self._waiting,
+            attrgetter("id"),
+        )
         self._menu = QMenu(self)
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
@@ -309,7 +269,7 @@ class JobList(QWidget):
         self._set_up_table()
         in_column(self.table, self.follower, of=self, margins=0, spacing=0)
         self.setFocusProxy(self.table)
-        self._enable()
+        self.commands.refresh()
 
     # For the shell
 
@@ -333,19 +293,6 @@ class JobList(QWidget):
         self.table.scrollTo(index)
         return True
 
-    def action(self, key: str) -> QAction:
-        """An action of `job_actions`, for tool bars and menus.
-
-        It is enabled if it applies to the selection.
-        """
-        return self._actions[key]
-
-    def set_read_only(self, why: str) -> None:
-        """Disable every action that needs a server; `why` becomes the tool tip."""
-        self._actions.set_read_only(why)
-        self.table.delegate.set_read_only()
-        self._enable()
-
     def save_layout(self) -> QByteArray:
         return self.table.save_header()
 
@@ -354,31 +301,6 @@ class JobList(QWidget):
         return self.table.restore_header(state)
 
     # Construction
-
-    def _connect_actions(self) -> None:
-        do = self._actions
-        do["open"].triggered.connect(self._on_open)
-        do["answer"].triggered.connect(self._on_answer)
-        do["cancel"].triggered.connect(self._on_cancel)
-        do["reconnect"].triggered.connect(self._on_reconnect)
-        do["resume"].triggered.connect(self._on_resume)
-        do["pick-up"].triggered.connect(self._on_pick_up)
-        do["automatic"].triggered.connect(self._on_automatic)
-        do["reissue"].triggered.connect(self._on_reissue)
-        do["edit"].triggered.connect(self._on_edit)
-        do["follow"].triggered.connect(self._on_follow)
-        do["compare"].triggered.connect(self._on_compare)
-        do["findings"].triggered.connect(self._on_findings)
-        do["request"].triggered.connect(self._on_copy_request)
-        do["result"].triggered.connect(self._on_copy_result)
-        do["token"].triggered.connect(self._on_copy_token)
-        do["command"].triggered.connect(self._on_copy_command)
-        do["curl"].triggered.connect(self._on_copy_curl)
-        do["snippet"].triggered.connect(self._on_copy_snippet)
-        do["report"].triggered.connect(self._on_report)
-        do["ticks"].triggered.connect(self._on_ticks)
-        do["remove"].triggered.connect(self._on_remove)
-        do["forget"].triggered.connect(self._on_forget)
 
     def _set_up_table(self) -> None:
         self.table.setAccessibleName("Jobs")
@@ -389,194 +311,56 @@ class JobList(QWidget):
         self.table.viewportEntered.connect(self._on_left_rows)
         self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.table.selectionModel().currentChanged.connect(self._on_selection_changed)
-        self.table.delegate.action_clicked.connect(self._on_action_clicked)
+        self.table.delegate.button_clicked.connect(self._on_button_clicked)
         self._jobs.groups_changed.connect(self._on_groups_changed)
         self.follower.job_requested.connect(self.select)
-        self.follower.needing_changed.connect(self._enable)
+        self.follower.needing_changed.connect(self.commands.refresh)
 
-    # Actions on rows
+    # Commands
 
     def _chosen(self) -> list[JobSnapshot]:
         """Snapshots of the selected jobs, the current one first."""
         return [job for job in map(self._jobs.snapshot, self.selected()) if job is not None]
 
-    def _those(self, can_work: Callable[[JobSnapshot], bool]) -> tuple[JobId, ...]:
-        return tuple(job.id for job in self._chosen() if can_work(job))
-
-    @Slot()
-    def _on_open(self) -> None:
-        for job in self.selected()[:1]:
-            self.job_opened.emit(job)
-
-    @Slot(QModelIndex)
-    def _on_double_clicked(self, index: QModelIndex) -> None:
-        job = self._shown.job_at(index)
-        if job is not None and index.column() != Column.ACTIONS:
-            self.job_opened.emit(job)
-
-    @Slot()
-    def _on_answer(self) -> None:
-        waiting = self._those(is_answerable) or self._first_waiting()
-        for job in waiting[:1]:
-            self.answer_requested.emit(job)
-
-    def _first_waiting(self) -> tuple[JobId, ...]:
+    def _waiting(self) -> list[JobSnapshot]:
         """The oldest job that waits for the user, if any does."""
         for job in map(self._jobs.snapshot, sorted(self.follower.needing)):
             if job is not None and is_answerable(job):
-                return (job.id,)
-        return ()
+                return [job]
+        return []
 
-    @Slot()
-    def _on_cancel(self) -> None:
-        _emit_any(self.cancel_requested, self._those(is_cancellable))
-
-    @Slot()
-    def _on_reconnect(self) -> None:
-        _emit_any(self.reconnect_requested, self._those(has_broken_stream))
-
-    @Slot()
-    def _on_resume(self) -> None:
-        _emit_any(self.resume_requested, self._those(is_resumable))
-
-    @Slot()
-    def _on_pick_up(self) -> None:
-        _emit_any(self.pick_up_requested, self._those(may_be_picked_up))
-
-    @Slot(bool)
-    def _on_automatic(self, is_wanted: bool) -> None:
-        jobs = self._those(may_resume_automatically)
-        if jobs:
-            self.automatic_requested.emit(jobs, is_wanted)
-
-    @Slot()
-    def _on_reissue(self) -> None:
-        _emit_any(self.reissue_requested, self._those(_is_reissuable))
-
-    @Slot()
-    def _on_edit(self) -> None:
-        for job in self.selected()[:1]:
-            self.edit_requested.emit(job)
-
-    @Slot()
-    def _on_follow(self) -> None:
-        for job in self.selected()[:1]:
-            self.follow_requested.emit(job)
-
-    @Slot()
-    def _on_compare(self) -> None:
-        chosen = sorted(self.selected())
-        if len(chosen) == 2:
-            self.compare_requested.emit(tuple(chosen))
-
-    @Slot()
-    def _on_findings(self) -> None:
-        for job in self.selected()[:1]:
-            self.findings_requested.emit(job)
-
-    @Slot()
-    def _on_copy_request(self) -> None:
-        self._copy("request")
-
-    @Slot()
-    def _on_copy_result(self) -> None:
-        self._copy("result")
-
-    @Slot()
-    def _on_copy_token(self) -> None:
-        self._copy("token")
-
-    @Slot()
-    def _on_copy_command(self) -> None:
-        self._copy_call("command")
-
-    @Slot()
-    def _on_copy_curl(self) -> None:
-        self._copy_call("curl")
-
-    def _copy_call(self, form: str) -> None:
-        for job in self.selected()[:1]:
-            self.call_copy_requested.emit(job, form)
-
-    @Slot()
-    def _on_copy_snippet(self) -> None:
-        for job in self._chosen()[:1]:
-            self.snippet_requested.emit(job.request)
-
-    def _copy(self, what: str) -> None:
-        for job in self.selected()[:1]:
-            self.copy_requested.emit(job, what)
-
-    @Slot()
-    def _on_report(self) -> None:
-        for job in self.selected()[:1]:
-            self.report_requested.emit(job)
-
-    @Slot()
-    def _on_ticks(self) -> None:
-        for job in self.selected()[:1]:
-            self.ticks_requested.emit(job)
-
-    @Slot()
-    def _on_remove(self) -> None:
-        _emit_any(self.remove_requested, self._those(is_removable))
-        self._on_forget()
-
-    @Slot()
-    def _on_forget(self) -> None:
-        _emit_any(self.forget_requested, self._those(is_kept))
+    @Slot(QModelIndex)
+    def _on_double_clicked(self, index: QModelIndex) -> None:
+        job = index.data(NEWEST)
+        if job is not None and index.column() != Column.ACTIONS:
+            self.commands.run(OPEN, [job])
 
     @Slot(object, object)
-    def _on_action_clicked(self, job: JobId, action: RowAction) -> None:
-        if action.key == ANSWER.key:
-            self.answer_requested.emit(job)
-            return
-        request = {
-            CANCEL.key: self.cancel_requested,
-            RESUME.key: self.resume_requested,
-            RESUME_HERE.key: self.resume_requested,
-            PICK_UP.key: self.pick_up_requested,
-        }
-        request[action.key].emit((job,))
+    def _on_button_clicked(self, job: JobSnapshot, command: Command) -> None:
+        self.commands.run(command, [job])
 
     @Slot()
     def _on_selection_changed(self) -> None:
-        self._enable()
+        self.commands.refresh()
         self.selection_changed.emit(self.selected())
-
-    # Menus
 
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
-        if not self.selected():
-            return
-        self._fill_menu()
-        self._menu.popup(self.table.viewport().mapToGlobal(place))
-
-    def _fill_menu(self) -> None:
-        self._enable()
-        self._menu.clear()
-        others = set() if self._those(is_answerable) else {ANSWER.key}  # another job's question
-        for group in _MENU:
-            keys = [key for key in group if self._actions.can_ever_work(key) and key not in others]
-            self._menu.addActions([self._actions[key] for key in keys])
-            self._menu.addSeparator()
-
-    @Slot()
-    def _enable(self) -> None:
-        self._actions.enable(self._chosen(), is_any_waiting=bool(self._first_waiting()))
+        if self.selected():
+            self.commands.fill(self._menu, JOB_MENU)
+            self._menu.popup(self.table.viewport().mapToGlobal(place))
 
     # Time and appearance
 
     @Slot()
     def _on_second(self) -> None:
         self._jobs.tick([self._shown.mapToSource(index).row() for index in self.table.in_sight()])
-        self._enable()
+        self.commands.refresh()
         self._keep_time()
 
     @Slot()
     def _on_groups_changed(self) -> None:
-        self._enable()
+        self.commands.refresh()
         self._keep_time()
 
     def _keep_time(self) -> None:
@@ -607,12 +391,3 @@ class JobList(QWidget):
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(QGuiApplication.palette())
-
-
-def _is_reissuable(job: JobSnapshot) -> bool:
-    return job.is_reissuable
-
-
-def _emit_any(request: SignalInstance, jobs: tuple[JobId, ...]) -> None:
-    if jobs:
-        request.emit(jobs)

@@ -21,8 +21,8 @@ from PySide6.QtCore import (
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.gui.common.labels import Badge
-from mcp_progress_monitor.gui.jobs.actions import offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
+from mcp_progress_monitor.gui.jobs.commands import offered
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from mcp_progress_monitor.wording.jobs import fresh_stream_note, spoken
 
@@ -330,7 +330,7 @@ class JobsModel(QAbstractTableModel):
             found = "" if badge is None else badge.spoken
             return ", ".join(filter(None, (spoken(snapshot), fresh_stream_note(snapshot), found)))
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.ACTIONS:
-            return ", ".join(action.name for action in offered(snapshot))
+            return ", ".join(command.title_for(snapshot) for command in offered(snapshot))
         column = COLUMNS[Column(index.column())]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return int(_RIGHT if column.is_number else _LEFT)

@@ -24,6 +24,7 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
 
+    from mcp_progress_monitor.gui.common.commands import CommandActions
     from mcp_progress_monitor.gui.common.layout import JobSection
     from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.theme import Appearance
@@ -43,43 +44,37 @@ class JobPane(QWidget):
     left would differ.
     """
 
-    cancel_requested = Signal(object)  # `tuple[JobId, ...]`
-    resume_requested = Signal(object)  # `tuple[JobId, ...]`
-    pick_up_requested = Signal(object)  # `tuple[JobId, ...]`
-    automatic_requested = Signal(object, bool)
     automatic_limit_changed = Signal(int)
-    """`tuple[JobId, ...]`, and whether they are to be resumed automatically."""
-    reissue_requested = Signal(object)  # `tuple[JobId, ...]`
     extension_requested = Signal(object, object)
     """`JobId`, and `Limits` with the seconds to add to its clocks."""
     limits_requested = Signal(object, object)  # `JobId`, and the `Limits` that are to hold for it
-    report_requested = Signal(object)  # the `JobId` to save a report of
-    ticks_requested = Signal(object)  # `JobId` whose ticks are to be saved
     frame_followed = Signal(object)  # the number of a frame to show in Traffic
     search_requested = Signal(object)  # text to search Traffic for
 
     def __init__(
         self,
         appearance: Appearance,
+        actions: CommandActions,
         parent: QWidget | None = None,
         rows: JobsModel | None = None,
         findings: JobSection | None = None,
     ) -> None:
-        """Show `findings`, if given, as a separate section."""
+        """`actions` are those of the job list; `findings`, if given, are a separate section."""
         super().__init__(parent)
         self.findings = findings
+        self.commands: Final = actions
         self._appearance = appearance
         self._rows = rows
         self._source: Jobs | None = None
         self._job: JobId | None = None
         self._request_of: JobId | None = None
-        self.header = JobHeader(appearance, self)
+        self.header = JobHeader(appearance, actions, self)
         self.tabs = QTabWidget(self)  # before its pages: Tab goes from its bar to them
         self.history = HistorySection(appearance, self)
         self.ticks = TicksSection(appearance, self)
         self.request = JsonPage(appearance, "Request as a tree", self)
         self.result = ResultView(appearance, self)
-        self.attempts = AttemptsSection(self)
+        self.attempts = AttemptsSection(actions, self)
         self.server_requests = ServerRequestsSection(self)
         self.task = TaskSection(appearance, self)
         self._add_sections()
@@ -90,15 +85,8 @@ class JobPane(QWidget):
         if rows is not None:
             rows.second_passed.connect(self._refresh)
         self._pages = self._lay_out()
-        self.header.cancel_clicked.connect(self._on_cancel)
-        self.header.resume_clicked.connect(self._on_resume)
-        self.header.pick_up_clicked.connect(self._on_pick_up)
-        self.header.reissue_clicked.connect(self._on_reissue)
-        self.header.report_clicked.connect(self._on_report)
-        self.header.ticks_clicked.connect(self._on_ticks)
         self.header.clocks.extension_requested.connect(self._on_extension_requested)
         self.header.clocks.limits_requested.connect(self._on_limits_requested)
-        self.attempts.automatic_clicked.connect(self._on_automatic)
         self.attempts.limit_changed.connect(self.automatic_limit_changed)
         for section in (self.history, self.ticks, self.attempts, self.server_requests, self.task):
             section.frame_followed.connect(self.frame_followed)
@@ -110,11 +98,6 @@ class JobPane(QWidget):
         self._source = source
         self._request_of = None
         self.show_job(None)
-
-    def set_read_only(self, why: str) -> None:
-        """Disable every action that needs a server; `why` becomes the tool tip."""
-        self.header.set_read_only()
-        self.attempts.set_read_only(why)
 
     @property
     def job(self) -> JobId | None:
@@ -229,26 +212,6 @@ class JobPane(QWidget):
     def _on_section_chosen(self, _place: int) -> None:
         self._refresh()
 
-    @Slot()
-    def _on_cancel(self) -> None:
-        if self._job is not None:
-            self.cancel_requested.emit((self._job,))
-
-    @Slot()
-    def _on_resume(self) -> None:
-        if self._job is not None:
-            self.resume_requested.emit((self._job,))
-
-    @Slot()
-    def _on_pick_up(self) -> None:
-        if self._job is not None:
-            self.pick_up_requested.emit((self._job,))
-
-    @Slot(bool)
-    def _on_automatic(self, is_wanted: bool) -> None:
-        if self._job is not None:
-            self.automatic_requested.emit((self._job,), is_wanted)
-
     @Slot(object)
     def _on_extension_requested(self, step: Limits) -> None:
         if self._job is not None:
@@ -258,18 +221,3 @@ class JobPane(QWidget):
     def _on_limits_requested(self, limits: Limits) -> None:
         if self._job is not None:
             self.limits_requested.emit(self._job, limits)
-
-    @Slot()
-    def _on_reissue(self) -> None:
-        if self._job is not None:
-            self.reissue_requested.emit((self._job,))
-
-    @Slot()
-    def _on_report(self) -> None:
-        if self._job is not None:
-            self.report_requested.emit(self._job)
-
-    @Slot()
-    def _on_ticks(self) -> None:
-        if self._job is not None:
-            self.ticks_requested.emit(self._job)

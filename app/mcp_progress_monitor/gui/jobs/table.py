@@ -10,6 +10,7 @@ from PySide6.QtCore import (
     QEvent,
     QLine,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     QPoint,
     QRect,
@@ -18,7 +19,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAction, QPainter
+from PySide6.QtGui import QAction, QActionGroup, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent, QRegion, QResizeEvent
     from PySide6.QtWidgets import QWidget
 
+    from mcp_progress_monitor.gui.common.commands import Command
     from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
     from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
@@ -90,8 +92,10 @@ class JobTable(QTreeView):
         jobs: JobsModel,
         shown: JobFilter,
         appearance: Appearance,
+        buttons: Sequence[Command],
         parent: QWidget | None = None,
     ) -> None:
+        """Rows have `buttons` where these apply."""
         super().__init__(parent)
         self._jobs = jobs
         self._shown = shown
@@ -121,7 +125,7 @@ class JobTable(QTreeView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setModel(shown)
-        self.delegate: Final = JobDelegate(appearance, self)
+        self.delegate: Final = JobDelegate(appearance, buttons, self)
         self.setItemDelegate(self.delegate)
         self.delegate.buttons_changed.connect(self._on_buttons_changed)
         self._set_up_columns()
@@ -442,3 +446,48 @@ class JobTable(QTreeView):
             self._is_fitting = True
             self.header().setSectionHidden(action.data(), not is_shown)
             self._fit_columns()
+
+
+_START: Final = -1
+_OFFERED: Final = (
+    *(Column.SERVER, Column.JOB, Column.PROGRESS, Column.STATUS, Column.ENDED, Column.SAVED),
+)
+
+
+class SortChoice(QObject):
+    """One action for each sort order; sorted by server, jobs are grouped.
+
+    Follows clicks on the header, and has the same effect.
+    """
+
+    def __init__(self, view: QTreeView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._group = QActionGroup(self)
+        self._by_column = {_START: self._made("&Start", _START)}
+        for column in _OFFERED:
+            self._by_column[column] = self._made(COLUMNS[column].title(), column)
+        self._group.triggered.connect(self._on_chosen)
+        view.header().sortIndicatorChanged.connect(self._on_sorted)
+        self._on_sorted(view.header().sortIndicatorSection())
+
+    def add_to(self, menu: QMenu) -> None:
+        """Add the choice to `menu`."""
+        menu.addActions(self._group.actions())
+
+    def _made(self, text: str, column: int) -> QAction:
+        action = QAction(text, self._group)
+        action.setCheckable(True)
+        action.setData(int(column))
+        return action
+
+    @Slot(QAction)
+    def _on_chosen(self, action: QAction) -> None:
+        self._view.sortByColumn(action.data(), Qt.SortOrder.AscendingOrder)
+
+    @Slot(int)
+    def _on_sorted(self, column: int) -> None:
+        """Check the current sort order; none if the column is not offered."""
+        chosen = self._by_column.get(column)
+        for action in self._group.actions():
+            action.setChecked(action is chosen)

@@ -44,7 +44,6 @@ class QuestionsController(QObject):
         # After the model's own connection: then the panel has all views.
         models.feed.questions_changed.connect(self._on_questions_changed)
         window.late.questions.when_made(self._join_panel)
-        window.job_list.answer_requested.connect(self.show_job)
         window.servers.rules_requested.connect(self.ask_for_rules)
         window.servers.roots_requested.connect(self.ask_for_roots)
         window.servers.log_level_requested.connect(self.set_log_level)
@@ -61,7 +60,6 @@ class QuestionsController(QObject):
         except UserError as error:
             self._window.question_panel.show_error(question, error.details)
 
-    @Slot(object)
     def show_job(self, job: JobId) -> None:
         """Show the question that a job waits for, and focus it."""
         panel = self._window.question_panel

@@ -11,13 +11,36 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolTip
 
+from mcp_progress_monitor.gui.common.commands import Command, Commands
 from mcp_progress_monitor.gui.jobs.columns import Column
+from mcp_progress_monitor.gui.jobs.commands import (
+    ANSWER,
+    AUTOMATIC,
+    CANCEL,
+    COMPARE,
+    COPY_COMMAND,
+    COPY_CURL,
+    COPY_REQUEST,
+    COPY_RESULT,
+    COPY_SNIPPET,
+    COPY_TOKEN,
+    EDIT,
+    FOLLOW,
+    FORGET,
+    JOB_COMMANDS,
+    PICK_UP,
+    REISSUE,
+    REMOVE,
+    REPORT,
+    RESUME,
+    TICKS,
+)
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState, TaskSnapshot
-from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, click, heard, place_of
+from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, asked, click, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
 
 if TYPE_CHECKING:
@@ -27,30 +50,6 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.gui.theme import Appearance
-
-KEYS = (
-    "open",
-    "answer",
-    "cancel",
-    "resume",
-    "pick-up",
-    "automatic",
-    "reconnect",
-    "reissue",
-    "edit",
-    "follow",
-    "findings",
-    "request",
-    "result",
-    "token",
-    "command",
-    "curl",
-    "snippet",
-    "report",
-    "ticks",
-    "remove",
-    "forget",
-)
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def shown(jobs: JobsModel) -> JobFilter:
 
 @pytest.fixture
 def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance) -> JobList:
-    made = JobList(jobs, shown, appearance)
+    made = JobList(jobs, shown, appearance, Commands())
     qtbot.addWidget(made)
     made.resize(1080, 600)
     with qtbot.waitExposed(made):
@@ -87,36 +86,36 @@ def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance
     return made
 
 
-@pytest.mark.parametrize("what", ["request", "result", "token"])
-def test_copy_actions_emit_the_job_and_what_to_copy(pane: JobList, what: str) -> None:
-    said = heard(pane.copy_requested)
+@pytest.mark.parametrize("command", [COPY_REQUEST, COPY_RESULT, COPY_TOKEN])
+def test_something_of_the_current_job_is_copied(pane: JobList, command: Command) -> None:
+    said = asked(pane, command)
     pane.select(3)
-    pane.action(what).trigger()
-    assert said == [(3, what)]
+    pane.commands[command].trigger()
+    assert said == [3]
 
 
 def test_a_snippet_is_made_of_a_jobs_request(
     pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
-    said = heard(pane.snippet_requested)
+    said = asked(pane, COPY_SNIPPET)
     source.put(job(id=1, request=40, watched_client="Cursor", state=JobState.DONE))
     source.put(job(id=2, request=-2))
     jobs.apply(ChangeSet(progressed=frozenset({1, 2})))
     pane.select(1)
-    pane.action("snippet").trigger()
+    pane.commands[COPY_SNIPPET].trigger()
     pane.select(2)
-    assert not pane.action("snippet").isEnabled()  # it was found on disk
-    assert said == [40]
+    assert not pane.commands[COPY_SNIPPET].isEnabled()  # it was found on disk
+    assert said == [1]
 
 
 def test_the_request_of_another_client_can_be_edited_after_its_end(
     pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
-    own = pane.action("edit").text()
+    own = pane.commands[EDIT].text()
     source.put(job(id=1, watched_client="Cursor", state=JobState.DONE))
     jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
     pane.select(1)
-    edit = pane.action("edit")
+    edit = pane.commands[EDIT]
     assert edit.isEnabled()
     assert edit.text() == "&Edit and re-issue here…"
     assert edit.toolTip().startswith("Edit Cursor's request, and send it on a connection")
@@ -124,19 +123,25 @@ def test_the_request_of_another_client_can_be_edited_after_its_end(
     assert edit.text() == own
 
 
-@pytest.mark.parametrize("action", ["edit", "follow", "report", "ticks"])
-def test_a_request_for_one_job_names_it(pane: JobList, action: str) -> None:
-    said = heard(getattr(pane, f"{action}_requested"))
+@pytest.mark.parametrize("command", [EDIT, FOLLOW, REPORT, TICKS])
+def test_a_request_for_one_job_names_it(pane: JobList, command: Command) -> None:
+    said = asked(pane, command)
     pane.select(4)
-    pane.action(action).trigger()
+    pane.commands[command].trigger()
     assert said == [4]
 
 
 def test_all_of_a_selection_are_sent_again(pane: JobList) -> None:
-    said = heard(pane.reissue_requested)
+    said = asked(pane, REISSUE)
     pane.table.selectAll()
-    pane.action("reissue").trigger()
+    pane.commands[REISSUE].trigger()
     assert said == [(1, 2, 3, 4)]
+
+
+def _dead(pane: JobList) -> set[str]:
+    """The names of the commands that are disabled."""
+    named = {command.id.removeprefix("jobs."): command for command in JOB_COMMANDS}
+    return {name for name, command in named.items() if not pane.commands[command].isEnabled()}
 
 
 @pytest.mark.parametrize(
@@ -164,25 +169,25 @@ def test_exactly_those_actions_are_enabled_that_can_work(
     pane: JobList, job_id: int, dead: set[str]
 ) -> None:
     pane.select(job_id)
-    assert {key for key in KEYS if not pane.action(key).isEnabled()} == dead
+    assert _dead(pane) == dead | {"compare"}
 
 
-def test_two_selected_jobs_are_compared_the_earlier_one_first(pane: JobList) -> None:
-    said = heard(pane.compare_requested)
+def test_two_selected_jobs_are_compared(pane: JobList) -> None:
+    said = asked(pane, COMPARE)
     pane.select(3)
-    assert not pane.action("compare").isEnabled()
+    assert not pane.commands[COMPARE].isEnabled()
     flags = QItemSelectionModel.SelectionFlag
     index = pane.table.model().index(0, 0)
     pane.table.selectionModel().select(index, flags.Select | flags.Rows)
-    pane.action("compare").trigger()
-    assert said == [(1, 3)]
+    pane.commands[COMPARE].trigger()
+    assert said == [(3, 1)]
 
 
 def test_nothing_is_sent_for_the_job_of_another_client(
     pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
     pane.select(1)
-    own = pane.action("cancel").toolTip()
+    own = pane.commands[CANCEL].toolTip()
     source.put(
         job(
             id=1,
@@ -193,39 +198,37 @@ def test_nothing_is_sent_for_the_job_of_another_client(
         )
     )
     jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
-    sending = (
-        *("answer", "cancel", "resume", "pick-up", "automatic", "reconnect", "reissue", "edit"),
-        *("command", "curl"),
-    )
-    assert [key for key in sending if pane.action(key).isEnabled()] == []
+    sending = [each for each in JOB_COMMANDS if each.live_only and each not in {REMOVE, FORGET}]
+    assert len(sending) == 10
+    assert [each for each in sending if pane.commands[each].isEnabled()] == []
     why = "Claude Code runs this job; it is only watched here"
-    assert {pane.action(key).toolTip() for key in sending} == {why}
-    assert pane.action("follow").isEnabled()
-    assert pane.action("request").isEnabled()
+    assert {pane.commands[each].toolTip() for each in sending} == {why}
+    assert pane.commands[FOLLOW].isEnabled()
+    assert pane.commands[COPY_REQUEST].isEnabled()
     pane.select(2)
-    assert pane.action("cancel").isEnabled()
-    assert pane.action("cancel").toolTip() == own
+    assert pane.commands[CANCEL].isEnabled()
+    assert pane.commands[CANCEL].toolTip() == own
 
 
 def test_a_call_is_copied_for_elsewhere_and_nothing_but_a_call(
     pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
-    said = heard(pane.call_copy_requested)
+    said = [asked(pane, command) for command in (COPY_COMMAND, COPY_CURL)]
     pane.select(1)
-    pane.action("command").trigger()
-    pane.action("curl").trigger()
-    assert said == [(1, "command"), (1, "curl")]
+    pane.commands[COPY_COMMAND].trigger()
+    pane.commands[COPY_CURL].trigger()
+    assert said == [[1], [1]]
     source.put(job(id=1, method="tools/list"))
     jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
-    assert not pane.action("curl").isEnabled()
+    assert not pane.commands[COPY_CURL].isEnabled()
 
 
 def test_actions_follow_a_job_that_ends(pane: JobList, jobs: JobsModel, source: FakeJobs) -> None:
     pane.select(1)
     source.put(job(id=1, state=JobState.DONE))
     jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
-    assert not pane.action("cancel").isEnabled()
-    assert pane.action("remove").isEnabled()
+    assert not pane.commands[CANCEL].isEnabled()
+    assert pane.commands[REMOVE].isEnabled()
 
 
 def test_the_menu_holds_the_actions(qtbot: QtBot, pane: JobList) -> None:
@@ -235,7 +238,7 @@ def test_the_menu_holds_the_actions(qtbot: QtBot, pane: JobList) -> None:
     qtbot.addWidget(menu)
     actions = [action for action in menu.actions() if not action.isSeparator()]
     assert {id(action) for action in actions} == {
-        id(pane.action(key)) for key in (*KEYS, "compare") if key != "answer"
+        id(pane.commands[command]) for command in JOB_COMMANDS if command is not ANSWER
     }
     menu.close()
 
@@ -250,7 +253,7 @@ def stopped(pane: JobList, jobs: JobsModel, source: FakeJobs) -> JobList:
 
 
 def test_the_button_of_a_resumable_row_resumes_that_job(qtbot: QtBot, stopped: JobList) -> None:
-    said = heard(stopped.resume_requested)
+    said = asked(stopped, RESUME)
     click(qtbot, stopped, 4, Column.ACTIONS)
     assert said == [(5,)]
 
@@ -260,7 +263,7 @@ def test_a_job_that_cannot_be_resumed_now_has_no_button(
 ) -> None:
     source.put(resumable(5, can_resume=False))
     jobs.apply(ChangeSet(progressed=frozenset({5})))
-    said = heard(stopped.resume_requested)
+    said = asked(stopped, RESUME)
     click(qtbot, stopped, 4, Column.ACTIONS)
     assert said == []
 
@@ -271,7 +274,7 @@ def test_control_r_resumes_those_of_the_selection_that_can_be(
 ) -> None:
     elsewhere = QLineEdit(stopped)
     elsewhere.show()
-    said = heard(stopped.resume_requested)
+    said = asked(stopped, RESUME)
     stopped.table.selectAll()
     stopped.activateWindow()
     focused = stopped.table if widget == "table" else elsewhere
@@ -283,7 +286,7 @@ def test_control_r_resumes_those_of_the_selection_that_can_be(
 def test_delete_elsewhere_cancels_nothing(qtbot: QtBot, pane: JobList) -> None:
     elsewhere = QPushButton(pane)
     elsewhere.show()
-    said = heard(pane.cancel_requested)
+    said = asked(pane, CANCEL)
     pane.select(1)
     pane.activateWindow()
     elsewhere.setFocus()
@@ -297,7 +300,7 @@ def test_delete_elsewhere_cancels_nothing(qtbot: QtBot, pane: JobList) -> None:
 def test_automatic_resuming_is_ticked_where_all_that_could_are_automatic(
     stopped: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
-    automatic = stopped.action("automatic")
+    automatic = stopped.commands[AUTOMATIC]
     stopped.select(5)
     assert (automatic.isEnabled(), automatic.isChecked()) == (True, False)
     stopped.select(6)
@@ -312,11 +315,11 @@ def test_automatic_resuming_is_ticked_where_all_that_could_are_automatic(
 
 
 def test_automatic_resuming_is_asked_for_and_called_off(stopped: JobList) -> None:
-    said = heard(stopped.automatic_requested)
+    said = asked(stopped, AUTOMATIC)
     stopped.select(5)
-    stopped.action("automatic").trigger()
+    stopped.commands[AUTOMATIC].trigger()
     stopped.select(6)
-    stopped.action("automatic").trigger()
+    stopped.commands[AUTOMATIC].trigger()
     assert said == [((5,), True), ((6,), False)]
 
 
@@ -326,29 +329,29 @@ def test_a_request_of_a_server_cannot_resume_automatically(
     source.put(job(id=1, sender=Side.SERVER))
     jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
     pane.select(1)
-    assert not pane.action("automatic").isEnabled()
+    assert not pane.commands[AUTOMATIC].isEnabled()
 
 
-def test_removing_a_resumable_row_is_forgetting_it(qtbot: QtBot, stopped: JobList) -> None:
-    removed, forgotten = heard(stopped.remove_requested), heard(stopped.forget_requested)
+def test_shift_delete_removes_what_is_over_resumable_jobs_too(stopped: JobList) -> None:
+    removed, forgotten = asked(stopped, REMOVE), asked(stopped, FORGET)
     stopped.table.selectAll()
     stopped.activateWindow()
     stopped.table.setFocus()
     QTest.keyClick(stopped.table, Qt.Key.Key_Delete, SHIFT)
-    assert (removed, forgotten) == ([(3, 4)], [(5, 6)])
+    assert (removed, forgotten) == ([(3, 4, 5, 6)], [])
 
 
 def test_cancelling_stops_the_automatic_resuming_of_a_waiting_job(
     qtbot: QtBot, stopped: JobList
 ) -> None:
-    said = heard(stopped.cancel_requested)
+    said = asked(stopped, CANCEL)
     stopped.table.selectAll()
-    stopped.action("cancel").trigger()
+    stopped.commands[CANCEL].trigger()
     assert said == [(1, 2, 6)]
 
 
 def test_a_waiting_row_has_two_buttons(qtbot: QtBot, stopped: JobList) -> None:
-    resumed, cancelled = heard(stopped.resume_requested), heard(stopped.cancel_requested)
+    resumed, cancelled = asked(stopped, RESUME), asked(stopped, CANCEL)
     first = place_of(stopped, 5, Column.ACTIONS)
     second = first + QPoint(28, 0)
     assert stopped.table.columnAt(second.x()) == Column.ACTIONS
@@ -359,17 +362,11 @@ def test_a_waiting_row_has_two_buttons(qtbot: QtBot, stopped: JobList) -> None:
 
 def test_exactly_what_can_work_for_a_resumable_job_is_enabled(stopped: JobList) -> None:
     stopped.select(5)
-    assert {key for key in KEYS if not stopped.action(key).isEnabled()} == {
-        "answer",
-        "pick-up",
-        "reconnect",
-        "cancel",
-        "result",
-    }
+    assert _dead(stopped) == {"answer", "compare", "pick-up", "reconnect", "cancel", "result"}
 
 
 def test_no_two_actions_share_a_key(pane: JobList) -> None:
-    keys = [key.toString() for name in KEYS for key in pane.action(name).shortcuts()]
+    keys = [key for each in JOB_COMMANDS for key in (*each.keys, *each.fixed_keys)]
     assert len(keys) == len(set(keys))
 
 
@@ -379,8 +376,8 @@ def test_a_job_without_ticks_has_none_to_be_saved(
     source.put(job(id=4, tick_count=0))
     jobs.apply(ChangeSet(progressed=frozenset({4})))
     pane.select(4)
-    assert pane.action("report").isEnabled()
-    assert not pane.action("ticks").isEnabled()
+    assert pane.commands[REPORT].isEnabled()
+    assert not pane.commands[TICKS].isEnabled()
 
 
 def test_the_tip_of_a_resumable_state_says_all(stopped: JobList) -> None:
@@ -408,17 +405,17 @@ def left(jobs: JobsModel, source: FakeJobs) -> FakeJobs:
 
 @pytest.mark.usefixtures("left")
 def test_a_task_left_at_its_server_is_picked_up_and_not_cancelled(pane: JobList) -> None:
-    wished, cancelled = heard(pane.pick_up_requested), heard(pane.cancel_requested)
+    wished, cancelled = asked(pane, PICK_UP), asked(pane, CANCEL)
     pane.table.selectAll()
-    pane.action("pick-up").trigger()
-    pane.action("cancel").trigger()
+    pane.commands[PICK_UP].trigger()
+    pane.commands[CANCEL].trigger()
     assert wished == [(2,)]
     assert cancelled == [(1, 3)]
 
 
 @pytest.mark.usefixtures("left")
 def test_a_click_on_the_button_of_such_a_row_picks_it_up(pane: JobList) -> None:
-    wished = heard(pane.pick_up_requested)
+    wished = asked(pane, PICK_UP)
     place = place_of(pane, 1, Column.ACTIONS)
     QTest.mouseClick(pane.table.viewport(), LEFT, PLAIN, place)
     assert wished == [(2,)]
@@ -430,5 +427,5 @@ def test_a_task_whose_time_is_over_is_not_offered_to_be_picked_up(
     source.put(job(id=2, task=TaskSnapshot("t-2", "working", ttl_left_s=0.0, is_followed=False)))
     jobs.apply(ChangeSet(progressed=frozenset({2}), moved=frozenset({2})))
     pane.select(2)
-    assert not pane.action("pick-up").isEnabled()
-    assert pane.action("forget").isEnabled()
+    assert not pane.commands[PICK_UP].isEnabled()
+    assert pane.commands[FORGET].isEnabled()
