@@ -71,7 +71,7 @@ def main() -> int:
     """Serve until stdin closes and return the exit code."""
     jobs, per_s, seconds = sys.argv[1:]
     pacer = Pacer(int(jobs), float(per_s), float(seconds))
-    tool = Tool(pacer.pace, "Pace", "Ticks for all of its calls.", NO_ARGUMENTS, lasts=False)
+    tool = Tool(pacer.pace, "Pace", "Ticks for all of its calls.", NO_ARGUMENTS)
 
     def run(wire: Wire) -> int:
         server = Server(wire, Negotiation(ERAS["both"]), [tool])

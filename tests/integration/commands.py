@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,14 +30,15 @@ linux_only = pytest.mark.skipif(
 )
 
 
-_BUNDLED = {tool.name for tool in TOOLS}
+_ARGUMENTS = {tool.name: tool.schema["properties"].keys() for tool in TOOLS}
 
 
 def calling(*words: str) -> tuple[str, ...]:
     """The command that calls a tool of the demo server, or else of the test server."""
-    if _BUNDLED.isdisjoint(words):
-        return ("call", *words, "--", *COMMAND)
-    return ("call", "--demo", *words)
+    given = {word.partition("=")[0] for option, word in pairwise(words) if option == "--arg"}
+    if any(given <= _ARGUMENTS[word] for word in words if word in _ARGUMENTS):
+        return ("call", "--demo", *words)
+    return ("call", *words, "--", *COMMAND)
 
 
 class Run(NamedTuple):

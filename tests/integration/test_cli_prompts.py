@@ -37,8 +37,8 @@ def told(shown: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_form_is_filled_in_field_by_field(tmp_path: Path, era: str) -> None:
-    with terminal(tmp_path, "--era", era, "ask_form") as user:
-        user.expect("? demo, for ask_form, asks you to fill in a form")
+    with terminal(tmp_path, "--era", era, "ask_form", "--arg", "fields=all") as user:
+        user.expect(", for ask_form, asks you to fill in a form")
         user.expect("Fill in the form?")
         user.type("")
         user.expect("Your name (name)")

@@ -198,21 +198,23 @@ def set_rules(tmp_path: Path, rules: QuestionRules) -> None:
 def test_rules_that_were_set_in_the_window_answer_and_are_reported(
     tmp_path: Path, file: Path, era: str
 ) -> None:
-    set_rules(tmp_path, QuestionRules(form=QuestionRule(mode="answer", answer={"name": "Rule"})))
-    words = ("--era", era, "ask_form", "--arg", "fields=name")
+    set_rules(
+        tmp_path, QuestionRules(form=QuestionRule(mode="answer", answer={"name": "Rule", "age": 5}))
+    )
+    words = ("--era", era, "ask_form")
     ran = call(tmp_path, *words)
-    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule"}
+    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule", "age": 5}
     assert "by this server's rule in the window" in ran.err
     events = call(tmp_path, *words, "--json")
     (question,) = events.only("question")
     (answered,) = events.only("answered")
     assert (answered["question"], answered["action"]) == (question["question"], "accept")
-    file.write_text(json.dumps({"fields": {"name": "File"}}))
+    file.write_text(json.dumps({"fields": {"name": "File", "age": 6}}))
     ran = call(tmp_path, *words, "--answer", str(file))
-    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "File"}
+    assert told(ran)[0]["reply"]["result"]["content"]["name"] == "File"
     file.write_text(json.dumps([{"message": "Question not found", "accept": {"name": "File"}}]))
     ran = call(tmp_path, *words, "--answer", str(file))
-    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule"}
+    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule", "age": 5}
 
 
 def test_what_a_rule_tells_servers_not_to_ask_is_not_declared(tmp_path: Path, file: Path) -> None:

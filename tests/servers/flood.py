@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flood = Flood(options.count, options.tokens, options.interval, options.message, shape)
     revisions = ERAS["both"] if shape is None else shape.revisions
     tool = Tool(flood.flood, "Flood", "Sends notifications for all of its calls in turn.",
-                NO_ARGUMENTS, lasts=False)  # fmt: skip
+                NO_ARGUMENTS)  # fmt: skip
 
     def run(wire: Wire) -> int:
         server = Server(wire, Negotiation(revisions), [tool])

@@ -1,12 +1,13 @@
 """The demo server with the faults of its options: pagination, misbehavior, saved tasks."""
 
+import contextlib
 import signal
 import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,8 @@ from mcp_progress_monitor.demo.wire import (
     Wire,
 )
 from tests.servers import events
+from tests.servers.asking import TokenQuestions
+from tests.servers.call import FaultyCall, FaultyTool, SharedWire
 from tests.servers.faulty_tasks import (
     FaultyTask,
     FaultyTraits,
@@ -79,7 +82,7 @@ class FaultyServer(Server):
     def cancel(self, owner: object) -> None:
         """Cancel all calls of an owner that no longer waits for them."""
         for call, _ in self._open():
-            if call.owner is owner:
+            if _owner(call) is owner:
                 call.cancel()
 
     def cancel_all(self) -> None:
@@ -87,8 +90,17 @@ class FaultyServer(Server):
         for call, _ in self._open():
             call.cancel()
 
-    def _make_subscriptions(self, wire: Wire) -> Subscriptions:
-        return Subscriptions(wire) if self._acknowledges else SilentSubscriptions(wire)
+    def _make_questions(self, wire: Wire) -> TokenQuestions:
+        return TokenQuestions(wire)
+
+    def _notified(self, method: str, params: JsonObject) -> None:
+        questions = self._connection.questions
+        if method == "notifications/progress" and isinstance(questions, TokenQuestions):
+            questions.progressed(params)
+        super()._notified(method, params)
+
+    def _make_subscriptions(self) -> Subscriptions:
+        return Subscriptions() if self._acknowledges else SilentSubscriptions()
 
     def _make_tasks(self, connection: Connection) -> "FaultyTaskService":
         return FaultyTaskService(connection, self._store, self._page_size)
@@ -99,13 +111,50 @@ class FaultyServer(Server):
             tasks.tools = {tool.name: tool for tool in tools}
         return content
 
-    def _begin(self, request_id: RequestId, method: str, params: JsonObject, owner: object) -> None:
-        if method in self._ignored:
-            return self._wire.began(owner)
-        return super()._begin(request_id, method, params, owner)
+    def receive(self, line: bytes, owner: object = None) -> None:
+        """Handle one line of `owner`, the origin of the line if there are several."""
+        with self._serving(owner):
+            super().receive(line)
+
+    def _serving(self, owner: object) -> contextlib.AbstractContextManager[None]:
+        wire = self._wire
+        return wire.serving(owner) if isinstance(wire, SharedWire) else contextlib.nullcontext()
+
+    def _begin(self, request_id: RequestId, method: str, params: JsonObject) -> None:
+        if method not in self._ignored:
+            super()._begin(request_id, method, params)
+        elif isinstance(self._wire, SharedWire):
+            self._wire.began(self._wire.owner)
+
+    def _make_call(
+        self, dialect: Dialect, request_id: RequestId, method: str, params: JsonObject
+    ) -> FaultyCall:
+        return FaultyCall(self._connection, dialect, request_id, method, params)
+
+    def _start(self, call: Call) -> None:
+        if isinstance(self._wire, SharedWire):
+            self._wire.began(_owner(call))
+        try:
+            super()._start(call)
+        except RpcError:
+            self._ended(call)
+            raise
+
+    def _serve(self, call: Call) -> None:
+        with self._serving(_owner(call)):
+            super()._serve(call)
+        self._ended(call)
+
+    def _ended(self, call: Call) -> None:
+        if isinstance(self._wire, SharedWire):
+            self._wire.ended(_owner(call))
 
     def _key(self, call: Call) -> object:
-        return (call.owner, call.id) if self._has_many_clients else call.id
+        return (_owner(call), call.id) if self._has_many_clients else call.id
+
+
+def _owner(call: Call) -> object:
+    return call.owner if isinstance(call, FaultyCall) else None
 
 
 class SilentSubscriptions(Subscriptions):
@@ -172,7 +221,10 @@ class FaultyTaskService(TaskService):
 
     def _new_task(self, call: Call, tool: Tool, completed: JsonObject) -> FaultyTask:
         self._continue_saved()
-        task = self._task(str(uuid.uuid4()), terms(call, completed))
+        agreed = replace(terms(call), poll_ms=completed["poll_ms"])
+        if completed["ttl_s"]:
+            agreed = replace(agreed, ttl_ms=round(completed["ttl_s"] * 1000))
+        task = self._task(str(uuid.uuid4()), agreed)
         prepare(tool.tasks, task, completed)
         origin = {
             "tool": tool.name,
@@ -201,7 +253,7 @@ class FaultyTaskService(TaskService):
         if task.has_ended or tool is None:
             return
         dialect = Dialect(origin["version"], origin["client"])
-        call = Call(self._connection, dialect, task.id, "tools/call", {})
+        call = FaultyCall(self._connection, dialect, task.id, "tools/call", {})
         call.replay = Replay(task.state.answers)
         prepare(tool.tasks, task, origin["arguments"])
         self._start(task, call, tool, origin["arguments"])
@@ -272,26 +324,24 @@ _IS_SURE: Final[JsonObject] = {"type": "boolean", "description": "Confirm"}
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedTool(Tool):
+class ChangedTool(FaultyTool):
     """A later version of a tool, which requires another argument, `is_sure`."""
 
     @property
     def schema(self) -> JsonObject:
         """The input schema."""
-        before = Tool.schema.__get__(self)  # slots leave `super()` without its class
+        before = FaultyTool.schema.__get__(self)  # slots leave `super()` without its class
         return record("", **before["properties"], is_sure=_IS_SURE)
 
     def serve(self, call: Call, completed: JsonObject) -> JsonObject | None:
         """Run with validated arguments."""
         own = {name: value for name, value in completed.items() if name != "is_sure"}
-        return Tool.serve(self, call, own)
+        return FaultyTool.serve(self, call, own)
 
 
 def changed(tool: Tool) -> ChangedTool:
     """Return a later version of the tool."""
-    return ChangedTool(
-        tool.run, tool.title, tool.description, tool.arguments, tool.lasts, tool.tasks
-    )
+    return ChangedTool(tool.run, tool.title, tool.description, tool.arguments, tool.tasks)
 
 
 def page(member: str, whole: JsonObject, size: int, call: Call) -> JsonObject:

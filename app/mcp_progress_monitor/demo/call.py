@@ -5,11 +5,10 @@ request without a level gets no log messages.
 """
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.demo.eras import LOG_LEVEL_STAMP, Dialect
 from mcp_progress_monitor.demo.questions import (
@@ -84,8 +83,6 @@ class Connection:
 
 
 ProgressToken = str | int
-OnCancel = Literal["stop", "ignore", "error", "result"]
-ON_CANCEL: Final[tuple[OnCancel, ...]] = ("stop", "ignore", "error", "result")
 _MANY_ROUNDS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 
 
@@ -111,9 +108,8 @@ class Call:
         request_id: RequestId,
         method: str,
         params: JsonObject,
-        owner: object = None,
     ) -> None:
-        """Serve request `request_id` in `dialect`, for `owner` if there are several.
+        """Serve request `request_id` in `dialect`.
 
         Raises:
             RpcError: The progress token or log level is invalid, or the state of an earlier round
@@ -126,7 +122,6 @@ class Call:
         self.id = request_id
         self.method = method
         self.params = params
-        self.owner = owner  # the origin of the request, which gets everything that belongs to it
         self.state_dir = connection.state_dir  # the folder for state that outlives the server
         self.result_meta: JsonObject = {}
         """Additional members for the `_meta` of the result."""
@@ -134,25 +129,20 @@ class Call:
         self.replay = Replay(_answers(connection, dialect, method, params))
         """The client's answers in earlier rounds."""
         self.task: Task | None = None  # the task that the call has become, if any
-        self.on_cancel: OnCancel = "stop"
         self._log_level = _log_level(params)
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """Note a cancellation, whose effect depends on `on_cancel`."""
+        """End the call at its next `sleep`."""
         self._cancelled.set()
 
     def sleep(self, seconds: float) -> None:
         """Wait, or with `seconds` of 0 only check for a cancellation.
 
         Raises:
-            CancelledCallError: The client cancelled the call, and it does not ignore that.
+            CancelledCallError: The client cancelled the call.
         """
-        if self.wire.is_catching_up:
-            seconds = 0
-        if self.on_cancel == "ignore":
-            time.sleep(seconds)
-        elif self._cancelled.wait(seconds):
+        if self._cancelled.wait(seconds):
             raise CancelledCallError
 
     def progress(
@@ -181,9 +171,9 @@ class Call:
         elif self.token is not None:
             self.wire.send(progress_notification({"progressToken": self.token, **params}))
 
-    def log(self, level: str, data: object, logger: str, *, is_forced: bool = False) -> None:
-        """Send a log message if the client wants this level, or if `is_forced`."""
-        if is_forced or self._wants_log(level):
+    def log(self, level: str, data: object, logger: str) -> None:
+        """Send a log message if the client wants this level."""
+        if self._wants_log(level):
             params: JsonObject = {"level": level, "logger": logger, "data": data}
             if self.task is not None:
                 params["_meta"] = self.task.related
@@ -203,13 +193,17 @@ class Call:
         self.wire.send(self.result_message(result))
 
     def result_message(self, result: JsonObject) -> JsonObject:
-        """Return the reply as it would be sent, for tools that wrap it."""
+        """Return the reply as it would be sent."""
         if self.result_meta:
             result = {**result, "_meta": {**result.get("_meta", {}), **self.result_meta}}
         return result_reply(self.id, self.dialect.dress(self.method, result))
 
     def fail(self, error: RpcError) -> None:
         self.wire.send(error_reply(self.id, error))
+
+    def push(self, message: object) -> None:
+        """Send a message of this request, from any thread."""
+        self.wire.send(message)
 
 
 def _log_level(params: JsonObject) -> int | None:

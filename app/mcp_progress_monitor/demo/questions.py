@@ -14,7 +14,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_progress_monitor.demo.wire import (
@@ -34,12 +34,7 @@ class Question:
 
     id: str
     method: str
-    token: str | None = None  # the progress token for the client's phases
     reply: JsonObject | None = None  # the client's complete reply
-    phases: list[JsonObject] = field(default_factory=list)
-    """The parameters of its progress notifications before the reply."""
-    late_phases: list[JsonObject] = field(default_factory=list)
-    """The same after the reply, which violates the protocol."""
 
 
 class Questions:
@@ -55,22 +50,19 @@ class Questions:
         self._open: dict[str, Question] = {}
         self._lock = threading.Lock()
 
-    def ask(self, method: str, params: object, *, has_token: bool = False) -> Question:
-        """Send a request, with its own progress token if `has_token`.
-
-        `params` may be of any type, for tools that violate the protocol; only an object can have a
-        token.
-        """
-        question_id = f"demo-{next(self._numbers)}"
-        question = Question(question_id, method)
-        if has_token and isinstance(params, dict):
-            question.token = f"phases-of-{question_id}"
-            meta = {**params.get("_meta", {}), "progressToken": question.token}
-            params = {**params, "_meta": meta}
-        with self._lock:
-            self._open[question_id] = question
-        self._wire.send(request(question_id, method, params))
+    def ask(self, method: str, params: object) -> Question:
+        """Send a request; `params` may be of any type, for tools that violate the protocol."""
+        question = Question(self._new_id(), method)
+        self._send(question, params)
         return question
+
+    def _new_id(self) -> str:
+        return f"demo-{next(self._numbers)}"
+
+    def _send(self, question: Question, params: object) -> None:
+        with self._lock:
+            self._open[question.id] = question
+        self._wire.send(request(question.id, question.method, params))
 
     def answered(self, reply: JsonObject) -> None:
         """Store a reply of the client, unless it has replied before."""
@@ -79,14 +71,6 @@ class Questions:
             if isinstance(question_id, str) and question_id in self._open:
                 question = self._open[question_id]
                 question.reply = question.reply or reply
-
-    def progressed(self, params: JsonObject) -> None:
-        token = params.get("progressToken")
-        with self._lock:
-            for question in self._open.values():
-                if question.token is not None and question.token == token:
-                    kept = question.late_phases if question.reply else question.phases
-                    kept.append(params)
 
     def cancel(self, question: Question, reason: str) -> None:
         """Cancel a request that has no reply yet."""
@@ -100,34 +84,22 @@ class Questions:
 
 
 _ROUND_KEYS: Final = frozenset({"_meta", "inputResponses", "requestState"})
-_LONG: Final = 50_000
-
-STATES: Final[dict[str, Callable[[], str]]] = {
-    "awkward": lambda: f' é≠é "{secrets.token_hex(4)}" \\ / \u2028 😀\t\u0001 ',
-    "plain": lambda: secrets.token_urlsafe(12),
-    "long": lambda: secrets.token_hex(_LONG // 2),
-    "empty": lambda: "",
-}
-"""Kinds of request state: name and factory."""
 
 
 class InputRequiredError(Exception):
     """Ends a request with questions in place of a result."""
 
     def __init__(
-        self,
-        requests: Mapping[str, Any],
-        state_is: str = "awkward",
-        given: JsonObject | None = None,
+        self, requests: Mapping[str, Any], given: JsonObject | None = None, state: str | None = None
     ) -> None:
         """Ask `requests`, by key; without any, only the state is sent.
 
-        `given` are the answers in this round so far.
+        `given` are the answers in this round so far; the state is random by default.
         """
         super().__init__("input is required")
         self.requests = dict(requests)
-        self.state_is = state_is
         self.given = given or {}
+        self.state = secrets.token_urlsafe(12) if state is None else state
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +123,10 @@ class Rounds:
         answers: tuple[JsonObject, ...],
         asked: InputRequiredError,
     ) -> JsonObject:
-        state = STATES[asked.state_is]()
         with self._lock:
             known = _Round(asked.requests, answers, asked.given)
-            self._rounds[_identity(method, params), state] = known
-        result: JsonObject = {"resultType": "input_required", "requestState": state}
+            self._rounds[_identity(method, params), asked.state] = known
+        result: JsonObject = {"resultType": "input_required", "requestState": asked.state}
         if asked.requests:
             result["inputRequests"] = asked.requests
         return result
@@ -239,11 +210,13 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Listener:
+@dataclass(frozen=True, slots=True, eq=False)
+class Listener:
+    """A `subscriptions/listen` that is being served."""
+
     id: RequestId
     wanted: JsonObject
-    owner: object
+    send: Callable[[object], None]
 
     def wants(self, kind: str, value: object) -> bool:
         """Whether it asked for this kind and, if that is a list, for this value."""
@@ -254,9 +227,8 @@ class _Listener:
 class Subscriptions:
     """The subscriptions of one client."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-        self._listeners: dict[tuple[object, RequestId], _Listener] = {}
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
         self._subscribed: set[str] = set()
         self._lock = threading.Lock()
 
@@ -267,11 +239,13 @@ class Subscriptions:
         self._subscribed.discard(_uri(uri))
 
     def listen(
-        self, listener_id: RequestId, wanted: object, task_ids: Iterable[str], owner: object = None
-    ) -> None:
+        self,
+        listener_id: RequestId,
+        wanted: object,
+        task_ids: Iterable[str],
+        send: Callable[[object], None],
+    ) -> Listener:
         """Acknowledge a `subscriptions/listen` and start to serve it; of tasks, only `task_ids`.
-
-        Notifications are sent to its `owner`.
 
         Raises:
             RpcError: Its parameters are invalid.
@@ -280,26 +254,27 @@ class Subscriptions:
         if "taskIds" in honoured:
             known = set(task_ids)
             honoured["taskIds"] = [task for task in honoured["taskIds"] if task in known]
-        listener = _Listener(listener_id, honoured, owner)
+        listener = Listener(listener_id, honoured, send)
         with self._lock:
             self._acknowledge(listener)
-            self._listeners[owner, listener_id] = listener
+            self._listeners.append(listener)
+        return listener
 
-    def _acknowledge(self, listener: _Listener) -> None:
+    def _acknowledge(self, listener: Listener) -> None:
         params = _marked(listener, notifications=listener.wanted)
         method = "notifications/subscriptions/acknowledged"
-        self._wire.send(notification(method, params), listener.owner)
+        listener.send(notification(method, params))
 
-    def stop(self, listener_id: RequestId, owner: object = None) -> None:
+    def stop(self, listener: Listener) -> None:
         with self._lock:
-            del self._listeners[owner, listener_id]
+            self._listeners.remove(listener)
 
     def notify(self, kind: str, value: object, method: str, make: Callable[[], JsonObject]) -> int:
         """Send a notification to each listener that wants it, and return their number."""
         with self._lock:
-            listeners = [each for each in self._listeners.values() if each.wants(kind, value)]
+            listeners = [each for each in self._listeners if each.wants(kind, value)]
             for listener in listeners:
-                self._wire.send(notification(method, _marked(listener, **make())), listener.owner)
+                listener.send(notification(method, _marked(listener, **make())))
         return len(listeners)
 
     def has_subscribed(self, uri: str) -> bool:
@@ -307,7 +282,7 @@ class Subscriptions:
         return uri in self._subscribed
 
 
-def _marked(listener: _Listener, **params: Any) -> JsonObject:
+def _marked(listener: Listener, **params: Any) -> JsonObject:
     return {**params, "_meta": {SUBSCRIPTION_ID: listener.id}}
 
 

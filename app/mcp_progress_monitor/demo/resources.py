@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_progress_monitor.demo.call import Call
-from mcp_progress_monitor.demo.resumption import in_parts
+from mcp_progress_monitor.demo.resumption import attempt, write_some
 from mcp_progress_monitor.demo.wire import INVALID_PARAMS, JsonObject, RpcError
 
 _SECTIONS: Final = 20
@@ -100,7 +100,9 @@ def _report(call: Call) -> JsonObject:
 
 def _archive(call: Call) -> JsonObject:
     lines = [f"Volume {volume}: nothing happened." for volume in range(1, _VOLUMES + 1)]
-    return {"text": in_parts(call, "resource-archive", lines, _VOLUMES_AT_ONCE, _SECTION_S)}
+    with attempt(call, "resource-archive") as work:
+        write_some(call, work, lines, _VOLUMES_AT_ONCE, _SECTION_S, "Volume")
+        return {"text": "\n".join(work.lines)}
 
 
 COUNTER: Final = "demo://counter"  # the resource that `update_resource` updates
@@ -206,7 +208,9 @@ def _explain(call: Call, arguments: dict[str, str]) -> str:
 def _interview(call: Call, arguments: dict[str, str]) -> str:
     topic = arguments["topic"]
     lines = [f"Question {number} about {topic}?" for number in range(1, _QUESTIONS + 1)]
-    return in_parts(call, "prompt-interview", lines, _QUESTIONS_AT_ONCE, _EXAMPLE_S)
+    with attempt(call, "prompt-interview") as work:
+        write_some(call, work, lines, _QUESTIONS_AT_ONCE, _EXAMPLE_S, "Question")
+        return "\n".join(work.lines)
 
 
 def _extra_prompt(_call: Call, _arguments: dict[str, str]) -> str:

@@ -60,18 +60,15 @@ class Work:
         self.output.write_bytes(b"")
         self._save({"request": request, "attempts": 1, "tokens": {}})
 
-    def resume(self, request: str, token: Any, expires_s: float) -> None:
-        """Resume the work; tokens are valid for `expires_s`, or for ever if that is 0.
+    def resume(self, request: str, token: Any) -> None:
+        """Resume the work.
 
         Raises:
             RpcError: -32602, the token is rejected, or the request differs.
         """
         state = self._load()
-        issued = state["tokens"].get(json.dumps(token))
-        if issued is None:
+        if json.dumps(token) not in state["tokens"]:
             raise RpcError(INVALID_PARAMS, "The resume token is unknown, or its job is complete")
-        if expires_s and time.time() > issued + expires_s:
-            raise RpcError(INVALID_PARAMS, f"The resume token expired after {expires_s:g} s")
         if state["request"] != request:
             raise RpcError(INVALID_PARAMS, "The parameters differ from those of the first request")
         self._truncate_to_lines()
@@ -132,9 +129,7 @@ class Work:
 
 
 @contextlib.contextmanager
-def attempt(
-    call: Call, name: str, *, expires_s: float = 0, ignores_tokens: bool = False
-) -> Iterator[Work]:
+def attempt(call: Call, name: str) -> Iterator[Work]:
     """Start the work called `name`, or resume it if the request has a token.
 
     Raises:
@@ -146,26 +141,26 @@ def attempt(
     request = json.dumps([call.method, params], sort_keys=True)
     has_token = isinstance(meta, dict) and "resumeToken" in meta
     with work.locked(call):
-        if has_token and not ignores_tokens:
-            work.resume(request, meta["resumeToken"], expires_s)
+        if has_token:
+            work.resume(request, meta["resumeToken"])
         else:
             work.begin(request)
         yield work
 
 
-def in_parts(call: Call, name: str, lines: list[str], per_attempt: int, pause_s: float) -> str:
-    """Write some of `lines` and return all written ones, with a token if more are left."""
-    with attempt(call, name) as work:
-        done = len(work.lines)
-        for number, line in enumerate(lines[done : done + per_attempt], start=done + 1):
-            call.sleep(pause_s)
-            work.write(line)
-            call.progress(number, len(lines), f"Part {number} of {len(lines)}")
-        if len(work.lines) < len(lines):
-            call.result_meta["nextResumeToken"] = work.issue(new_token())
-        else:
-            work.finish()
-        return "\n".join(work.lines)
+def write_some(
+    call: Call, work: Work, lines: list[str], most: int, pause_s: float, part: str
+) -> None:
+    """Write the next of `lines`, at most `most`, and return a token if more are left."""
+    done = len(work.lines)
+    for number, line in enumerate(lines[done : done + most], start=done + 1):
+        call.sleep(pause_s)
+        work.write(line)
+        call.progress(number, len(lines), f"{part} {number} of {len(lines)}")
+    if done + most < len(lines):
+        call.result_meta["nextResumeToken"] = work.issue(new_token())
+    else:
+        work.finish()
 
 
 def new_token() -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo import resources
 from mcp_progress_monitor.demo.call import Call, CancelledCallError, Connection, Method
-from mcp_progress_monitor.demo.eras import Negotiation
+from mcp_progress_monitor.demo.eras import Dialect, Negotiation
 from mcp_progress_monitor.demo.questions import InputRequiredError, Questions, Subscriptions
 from mcp_progress_monitor.demo.resumption import default_state_dir
 from mcp_progress_monitor.demo.tasks import Store, Task, Terms
@@ -75,10 +75,8 @@ class TaskService:
             call.reply(task.created_result())
         self._start(task, call, tool, completed)
 
-    def _new_task(self, call: Call, _tool: Tool, completed: JsonObject) -> Task:
-        task = Task(
-            str(uuid.uuid4()), terms(call, completed), call.wire, call.connection.subscriptions
-        )
+    def _new_task(self, call: Call, _tool: Tool, _completed: JsonObject) -> Task:
+        task = Task(str(uuid.uuid4()), terms(call), call.wire, call.connection.subscriptions)
         self._store.add(task)
         return task
 
@@ -114,7 +112,7 @@ class TaskService:
             task.fail(error)
         except CancelledCallError:
             if not self._is_closing:
-                _end_cancelled_task(task, call)
+                task.change("cancelled", "Stopped, as requested")
         except PeerGoneError:
             return
         except Exception as error:  # noqa: BLE001 - the task must end
@@ -189,24 +187,12 @@ def _is_wanted(params: JsonObject, tool: str, support: str) -> bool:
     return True
 
 
-def terms(call: Call, completed: JsonObject) -> Terms:
-    is_core = not call.dialect.is_per_request
+def terms(call: Call) -> Terms:
+    """Return the terms of the task that a call becomes."""
+    if call.dialect.is_per_request:
+        return Terms(is_core=False, ttl_ms=_HOUR_MS)
     wanted = call.params.get("task")
-    ttl_ms: int | None = _HOUR_MS
-    if is_core:
-        ttl_ms = wanted.get("ttl") if isinstance(wanted, dict) else None
-    if completed["ttl_s"]:
-        ttl_ms = round(completed["ttl_s"] * 1000)
-    return Terms(is_core, ttl_ms, completed["poll_ms"], completed["notifies"])
-
-
-def _end_cancelled_task(task: Task, call: Call) -> None:
-    if call.on_cancel == "error":
-        task.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))
-    elif call.on_cancel == "result":
-        task.finish(text_result("Stopped early, as requested."))
-    else:
-        task.change("cancelled", "Stopped, as requested")
+    return Terms(is_core=True, ttl_ms=wanted.get("ttl") if isinstance(wanted, dict) else None)
 
 
 _CLOSING_TIME_S: Final = 0.3
@@ -230,17 +216,20 @@ class Server:
         """Serve `tools`; resumable work is kept in `state_dir`, or a default folder."""
         self._wire = wire
         self._negotiation = negotiation
-        subscriptions = self._make_subscriptions(wire)
+        subscriptions = self._make_subscriptions()
         folder = state_dir or default_state_dir()
-        self._connection = Connection(wire, Questions(wire), subscriptions, folder)
+        self._connection = Connection(wire, self._make_questions(wire), subscriptions, folder)
         self._tasks = self._make_tasks(self._connection)
         content = self._make_content(tools, self._tasks)
         self._methods = {**content.methods(), **self._tasks.methods()}
         self._calls: dict[object, tuple[Call, threading.Thread]] = {}
         self._lock = threading.Lock()
 
-    def _make_subscriptions(self, wire: Wire) -> Subscriptions:
-        return Subscriptions(wire)
+    def _make_questions(self, wire: Wire) -> Questions:
+        return Questions(wire)
+
+    def _make_subscriptions(self) -> Subscriptions:
+        return Subscriptions()
 
     def _make_tasks(self, connection: Connection) -> TaskService:
         return TaskService(connection)
@@ -253,15 +242,8 @@ class Server:
         for line in self._wire.lines():
             self.receive(line)
 
-    def receive(self, line: bytes, owner: object = None) -> None:
-        """Handle one line: a message, a batch if the revision has batches, or anything else.
-
-        `owner` is the origin of the line, if there are several.
-        """
-        with self._wire.serving(owner):
-            self._receive(line, owner)
-
-    def _receive(self, line: bytes, owner: object) -> None:
+    def receive(self, line: bytes) -> None:
+        """Handle one line: a message, a batch if the revision has batches, or anything else."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -269,9 +251,9 @@ class Server:
         session = self._negotiation.session
         if isinstance(message, list) and session is not None and session.has_batches:
             for member in message:
-                self._receive_one(member, owner)
+                self._receive_one(member)
             return None
-        return self._receive_one(message, owner)
+        return self._receive_one(message)
 
     def close(self) -> None:
         """Cancel running calls and give them a moment to end."""
@@ -286,7 +268,7 @@ class Server:
         with self._lock:
             return list(self._calls.values())
 
-    def _receive_one(self, message: Any, owner: object) -> None:
+    def _receive_one(self, message: Any) -> None:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             return self._refuse(RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message"))
         method, params = message.get("method"), message.get("params", {})
@@ -296,7 +278,7 @@ class Server:
             return self._refuse(RpcError(INVALID_REQUEST, "method or params has the wrong type"))
         if "id" not in message:
             return self._notified(method, params)
-        return self._requested(message["id"], method, params, owner)
+        return self._requested(message["id"], method, params)
 
     def _refuse(self, error: RpcError) -> None:
         self._wire.send(error_reply(None, error))
@@ -306,8 +288,6 @@ class Server:
             self._negotiation.initialized()
         elif method == "notifications/cancelled":
             self._cancel(params.get("requestId"))
-        elif method == "notifications/progress":
-            self._connection.questions.progressed(params)
 
     def _cancel(self, request_id: object) -> None:
         """Cancel that call; an unknown or ended one is ignored."""
@@ -315,16 +295,16 @@ class Server:
             if call.id == request_id:
                 call.cancel()
 
-    def _requested(self, request_id: Any, method: str, params: JsonObject, owner: object) -> None:
+    def _requested(self, request_id: Any, method: str, params: JsonObject) -> None:
         if isinstance(request_id, bool) or not isinstance(request_id, str | int):
             return self._refuse(RpcError(INVALID_REQUEST, "id must be a string or an integer"))
         try:
-            self._begin(request_id, method, params, owner)
+            self._begin(request_id, method, params)
         except RpcError as error:
             self._wire.send(error_reply(request_id, error))
         return None
 
-    def _begin(self, request_id: RequestId, method: str, params: JsonObject, owner: object) -> None:
+    def _begin(self, request_id: RequestId, method: str, params: JsonObject) -> None:
         if method == "initialize":
             return self._wire.send(result_reply(request_id, self._negotiation.initialize(params)))
         dialect = self._negotiation.dialect(method, params)
@@ -333,7 +313,12 @@ class Server:
             return self._wire.send(result_reply(request_id, result))
         if method not in self._methods:
             raise RpcError(METHOD_NOT_FOUND, f"No method {method}")
-        return self._start(Call(self._connection, dialect, request_id, method, params, owner))
+        return self._start(self._make_call(dialect, request_id, method, params))
+
+    def _make_call(
+        self, dialect: Dialect, request_id: RequestId, method: str, params: JsonObject
+    ) -> Call:
+        return Call(self._connection, dialect, request_id, method, params)
 
     def _start(self, call: Call) -> None:
         name = f"{call.method} {call.id}"
@@ -342,7 +327,6 @@ class Server:
             if self._key(call) in self._calls:
                 raise RpcError(INVALID_REQUEST, f"Request {call.id!r} is still pending")
             self._calls[self._key(call)] = call, thread
-        self._wire.began(call.owner)
         thread.start()
 
     def _key(self, call: Call) -> object:
@@ -350,14 +334,12 @@ class Server:
 
     def _serve(self, call: Call) -> None:
         try:
-            with self._wire.serving(call.owner):
-                self._answer(call)
+            self._answer(call)
         except PeerGoneError:
             return
         finally:
             with self._lock:
                 del self._calls[self._key(call)]
-            self._wire.ended(call.owner)
 
     def _answer(self, call: Call) -> None:
         try:
@@ -367,7 +349,7 @@ class Server:
         except RpcError as error:
             call.fail(error)
         except CancelledCallError:
-            _end_cancelled(call)
+            return
         except PeerGoneError:
             raise
         except Exception as error:  # noqa: BLE001 - the client must get a reply
@@ -375,13 +357,6 @@ class Server:
         else:
             if result is not None:
                 call.reply(result)
-
-
-def _end_cancelled(call: Call) -> None:
-    if call.on_cancel == "error":
-        call.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))
-    elif call.on_cancel == "result":
-        call.reply(text_result("Stopped early, as requested."))
 
 
 _LONG_S: Final = 3_600
@@ -437,21 +412,20 @@ class Content:
     def _listen(self, call: Call) -> JsonObject | None:
         """Serve a subscription until it is cancelled."""
         subscriptions, wanted = call.connection.subscriptions, call.params.get("notifications")
-        subscriptions.listen(call.id, wanted, self._tasks.known_ids(call, wanted), call.owner)
+        known_ids = self._tasks.known_ids(call, wanted)
+        listener = subscriptions.listen(call.id, wanted, known_ids, call.push)
         try:
             while True:
                 call.sleep(_LONG_S)
         finally:
-            subscriptions.stop(call.id, call.owner)
+            subscriptions.stop(listener)
 
 
 def extra_tool(_call: Call) -> JsonObject:
     return text_result("This tool was added by change_list.")
 
 
-EXTRA: Final = Tool(
-    extra_tool, "Extra tool", "Added and removed by change_list.", NO_ARGUMENTS, lasts=False
-)
+EXTRA: Final = Tool(extra_tool, "Extra tool", "Added and removed by change_list.", NO_ARGUMENTS)
 """The tool that `change_list` adds and removes."""
 
 

@@ -34,7 +34,6 @@ class Terms:
     is_core: bool  # whether it is of revision 2025-11-25 and not of the extension
     ttl_ms: int | None  # how long it is kept after its creation, None for ever
     poll_ms: int = 500
-    notifies: bool = True  # whether clients of the handshake era are notified of each state
 
 
 @dataclass(slots=True)
@@ -193,7 +192,7 @@ class Task:
         with self.lock:
             if not self.terms.is_core:
                 self._subscriptions.notify("taskIds", self.id, "notifications/tasks", self.shape)
-            elif self.terms.notifies:
+            else:
                 self._wire.announce(notification("notifications/tasks/status", self.shape()))
 
     def _bare(self) -> JsonObject:

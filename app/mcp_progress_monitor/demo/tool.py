@@ -8,27 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from mcp_progress_monitor.demo.call import ON_CANCEL, Call, RefusedError
+from mcp_progress_monitor.demo.call import Call, RefusedError
 from mcp_progress_monitor.demo.eras import Dialect
 from mcp_progress_monitor.demo.wire import INVALID_PARAMS, JsonObject, RpcError, text_result
-
-_KINDS: Final[dict[str, type]] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "number": float,
-    "integer": int,
-}
 
 
 class ArgumentError(Exception):
     """An argument does not fit its schema."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        """`path` is the place of the error, such as `stages[0].steps`."""
-        super().__init__(f"{path or 'arguments'}: {reason}")
-        self.path = path
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name}: {reason}")
+        self.name = name
         self.reason = reason
 
 
@@ -41,11 +31,6 @@ def record(description: str = "", /, **properties: JsonObject) -> JsonObject:
     if description:
         schema["description"] = description
     return schema
-
-
-def listing(description: str, items: JsonObject, **bounds: object) -> JsonObject:
-    """Return a schema for an array; `bounds` are keywords such as `minItems` and `default`."""
-    return {"type": "array", "description": description, "items": items, **bounds}
 
 
 def integer(description: str, default: int, low: int, high: int) -> JsonObject:
@@ -73,22 +58,25 @@ def flag(description: str, *, default: bool = False) -> JsonObject:
     return {"type": "boolean", "description": description, "default": default}
 
 
-def complete(schema: JsonObject, value: Any, path: str = "") -> Any:
-    """Return `value` with defaults filled in at every depth.
+def complete(schema: JsonObject, given: object) -> JsonObject:
+    """Return the arguments with defaults filled in.
 
     Raises:
-        ArgumentError: It does not fit the schema.
+        ArgumentError: They do not fit the schema.
     """
-    kind = schema["type"]
-    if not _is_a(kind, value):
-        raise ArgumentError(path, f"expected {kind}, got {type(value).__name__}")
-    _check_limits(schema, value, path)
-    if kind == "object":
-        return _complete_members(schema, value, path)
-    if kind == "array":
-        items = enumerate(value)
-        return [complete(schema["items"], item, f"{path}[{index}]") for index, item in items]
-    return int(value) if kind == "integer" else value
+    if not isinstance(given, dict):
+        raise ArgumentError("arguments", f"expected object, got {type(given).__name__}")
+    members: JsonObject = schema["properties"]
+    for name in given.keys() - members.keys():
+        raise ArgumentError(name, "unknown argument")
+    completed = {}
+    for name, member in members.items():
+        if name not in given and "default" not in member:
+            raise ArgumentError(name, "is required")
+        value = given.get(name, member.get("default"))
+        _check(name, member, value)
+        completed[name] = int(value) if member["type"] == "integer" else value
+    return completed
 
 
 def _ranged(kind: str, description: str, default: float, low: float, high: float) -> JsonObject:
@@ -106,52 +94,22 @@ def _is_a(kind: str, value: Any) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     if not isinstance(value, int | float):
-        return isinstance(value, _KINDS[kind])
+        return kind == "string" and isinstance(value, str)
     if not math.isfinite(value):
         return False
     return kind == "number" or (kind == "integer" and value == int(value))
 
 
-def _check_limits(schema: JsonObject, value: Any, path: str) -> None:
+def _check(name: str, schema: JsonObject, value: Any) -> None:
+    kind = schema["type"]
+    if not _is_a(kind, value):
+        raise ArgumentError(name, f"expected {kind}, got {type(value).__name__}")
     if "enum" in schema and value not in schema["enum"]:
-        raise ArgumentError(path, f"expected one of {', '.join(schema['enum'])}")
+        raise ArgumentError(name, f"expected one of {', '.join(schema['enum'])}")
     if "minimum" in schema and value < schema["minimum"]:
-        raise ArgumentError(path, f"{value} is less than the minimum of {schema['minimum']}")
+        raise ArgumentError(name, f"{value} is less than the minimum of {schema['minimum']}")
     if "maximum" in schema and value > schema["maximum"]:
-        raise ArgumentError(path, f"{value} is greater than the maximum of {schema['maximum']}")
-    if len(value if isinstance(value, list) else ()) < schema.get("minItems", 0):
-        raise ArgumentError(path, f"needs at least {schema['minItems']} items")
-
-
-def _complete_members(schema: JsonObject, value: JsonObject, path: str) -> JsonObject:
-    members: JsonObject = schema["properties"]
-    for name in value.keys() - members.keys():
-        raise ArgumentError(_join(path, name), "unknown argument")
-    completed = {}
-    for name, member in members.items():
-        if name not in value and "default" not in member:
-            raise ArgumentError(_join(path, name), "is required")
-        given = value.get(name, member.get("default"))
-        completed[name] = complete(member, given, _join(path, name))
-    return completed
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
-_ON_CANCEL: Final = choice(
-    "On cancellation: stop silently, ignore it, reply with an error, or reply with a result",
-    *ON_CANCEL,
-)
-
-_TERMS: Final[dict[str, JsonObject]] = {
-    "poll_ms": integer("Poll interval for a task's status, in ms", 500, 0, 3_600_000),
-    "ttl_s": number("Seconds to keep a task; 0 lets the client choose", 0, 0, 86_400),
-    "notifies": flag("Send notifications about a task's status", default=True),
-}
-
-_PREPARED: Final = ("on_cancel", *_TERMS)  # arguments that are handled before a tool runs
+        raise ArgumentError(name, f"{value} is greater than the maximum of {schema['maximum']}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +129,13 @@ class Tool:
     """A row in a table of tools.
 
     `run` gets the call and its arguments by name. It returns the result to send, or None if it
-    replies itself or never. A tool that takes time (`lasts`) has an additional argument
-    `on_cancel`, which is handled before it runs; one that may be a task (`tasks`) has three more.
+    replies itself or never.
     """
 
     run: Callable[..., JsonObject | None]
     title: str
     description: str
     arguments: JsonObject
-    lasts: bool = True
     tasks: TaskTraits | None = None
 
     @property
@@ -188,12 +144,7 @@ class Tool:
 
     @property
     def schema(self) -> JsonObject:
-        members = dict(self.arguments["properties"])
-        if self.tasks is not None and self.tasks.may_be_task:
-            members.update(_TERMS)
-        if self.lasts:
-            members["on_cancel"] = _ON_CANCEL
-        return record("", **members)
+        return self.arguments
 
     def listed(self, dialect: Dialect) -> JsonObject:
         entry: JsonObject = {
@@ -213,17 +164,14 @@ class Tool:
             RpcError: The arguments do not fit the schema.
         """
         try:
-            arguments: JsonObject = complete(self.schema, given)
+            return complete(self.schema, given)
         except ArgumentError as error:
-            data = {"path": error.path, "problem": error.reason}
+            data = {"path": error.name, "problem": error.reason}
             raise RpcError(INVALID_PARAMS, f"{self.name}: {error}", data) from error
-        return arguments
 
     def serve(self, call: Call, completed: JsonObject) -> JsonObject | None:
-        own = {name: value for name, value in completed.items() if name not in _PREPARED}
-        call.on_cancel = completed.get("on_cancel", call.on_cancel)
         try:
-            return self.run(call, **own)
+            return self.run(call, **completed)
         except RefusedError as refusal:
             return text_result(str(refusal), is_error=True)
 

@@ -4,12 +4,10 @@ Sources: JSON-RPC 2.0 sections 4 and 5; MCP revision 2026-07-28, `schema.json`, 
 codes -32020 to -32022.
 """
 
-import contextlib
 import io
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol
 
 JsonObject = dict[str, Any]
@@ -23,8 +21,6 @@ RESOURCE_NOT_FOUND: Final = -32002
 """Handshake era only; the per-request era uses `INVALID_PARAMS`."""
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
-URL_NEEDED: Final = -32042
-"""Revision 2025-11-25: the user has to visit a URL first."""
 REQUEST_CANCELLED: Final = -32800
 """Outside the range that JSON-RPC reserves; the same code as in the Language Server Protocol."""
 
@@ -127,24 +123,6 @@ class Wire:
         """Yield each line of the client, including the newline, until it closes its end."""
         return iter(self._source.readline, b"")
 
-    @property
-    def is_catching_up(self) -> bool:
-        """Whether this thread repeats work that was done before a restart."""
-        return False
-
-    def serving(self, _owner: object) -> contextlib.AbstractContextManager[None]:
-        """Set the owner that this thread serves, which a pipe ignores."""
-        return contextlib.nullcontext()
-
-    def began(self, _owner: object) -> None:
-        """A request of that owner is being served."""
-
-    def ended(self, _owner: object) -> None:
-        """A request of that owner has ended; nothing more will be sent for it."""
-
-    def flush(self) -> None:
-        """Wait until everything sent so far is written, which is always the case for a pipe."""
-
     def announce(self, message: object) -> None:
         """Send a message that belongs to no request.
 
@@ -153,10 +131,8 @@ class Wire:
         """
         self.send(message)
 
-    def send(self, message: object, _owner: object = None) -> None:
+    def send(self, message: object) -> None:
         """Write one JSON value as one line.
-
-        Other transports send it to the given owner, by default the one that the thread serves.
 
         Raises:
             PeerGoneError: The client no longer reads.
@@ -171,17 +147,6 @@ class Wire:
         """
         with self._lock:
             self._write_all(data)
-
-    def send_slowly(self, pieces: Sequence[bytes], pause_s: float) -> None:
-        """Write `pieces` with pauses, while all other writes wait.
-
-        Raises:
-            PeerGoneError: The client no longer reads.
-        """
-        with self._lock:
-            for piece in pieces:
-                self._write_all(piece)
-                time.sleep(pause_s)
 
     def _write_all(self, data: bytes) -> None:
         rest = memoryview(data)

@@ -8,13 +8,13 @@ import contextlib
 import io
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_progress_monitor.demo.wire import Wire, encode
+from mcp_progress_monitor.demo.wire import encode
+from tests.servers.call import SharedWire
 
 _MOST_EVENTS: Final = 20_000
 _MOST_BYTES: Final = 64 * 1024 * 1024
@@ -282,7 +282,7 @@ def numbered(event_id: str) -> tuple[str, int] | None:
 _FLUSH_S: Final = 1.0
 
 
-class HttpWire(Wire):
+class HttpWire(SharedWire):
     """Writes to the streams of one client, or of all clients without a session."""
 
     def __init__(self, general: Stream, aside: str = "nothing") -> None:
@@ -296,6 +296,11 @@ class HttpWire(Wire):
         self._thread = threading.local()
 
     @property
+    def owner(self) -> object:
+        """The stream that this thread serves, or None for messages of no request."""
+        return getattr(self._thread, "owner", None)
+
+    @property
     def is_catching_up(self) -> bool:
         """Whether this thread repeats work whose messages were sent before a restart."""
         return self._stream().to_skip > 0
@@ -303,7 +308,7 @@ class HttpWire(Wire):
     @contextlib.contextmanager
     def serving(self, owner: object) -> Iterator[None]:
         """Send this thread's messages on the stream of `owner` within the context."""
-        before = getattr(self._thread, "owner", None)
+        before = self.owner
         self._thread.owner = owner
         try:
             yield
@@ -328,12 +333,19 @@ class HttpWire(Wire):
         """Send a message that belongs to no request."""
         self._general.put([encode(message)[:-1]], waits=False)
 
-    def send(self, message: object, owner: object = None) -> None:
-        """Send one JSON value on the stream of `owner`, by default the one this thread serves."""
-        stream = owner if isinstance(owner, Stream) else self._stream()
+    def send(self, message: object) -> None:
+        """Send one JSON value on the stream that this thread serves."""
+        self._put(self._stream(), message, waits=True)
+
+    def send_to(self, owner: object, message: object) -> None:
+        """Send one JSON value on the stream of `owner`, without waiting for room."""
+        stream = owner if isinstance(owner, Stream) else self._general
+        self._put(stream, message, waits=False)
+
+    def _put(self, stream: Stream, message: object, *, waits: bool) -> None:
         if self._goes_aside(message):
             stream = self._general
-        stream.put([encode(message)[:-1]], waits=owner is None)
+        stream.put([encode(message)[:-1]], waits=waits)
 
     def send_bytes(self, data: bytes) -> None:
         """Send each line of `data` as a message, valid or not."""
@@ -343,14 +355,8 @@ class HttpWire(Wire):
         stream = self._general if self._aside == "all but replies" else self._stream()
         stream.put(lines)
 
-    def send_slowly(self, pieces: Sequence[bytes], pause_s: float) -> None:
-        """Send one message after the time for its pieces: events cannot be sent in parts."""
-        time.sleep(pause_s * len(pieces))
-        self.send_bytes(b"".join(pieces))
-
     def _stream(self) -> Stream:
-        owner = getattr(self._thread, "owner", None)
-        return owner if isinstance(owner, Stream) else self._general
+        return self.owner if isinstance(self.owner, Stream) else self._general
 
     def _goes_aside(self, message: object) -> bool:
         if self._aside == "nothing" or not isinstance(message, dict) or "method" not in message:

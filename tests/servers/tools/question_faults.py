@@ -8,10 +8,11 @@ from typing import Any, Final
 from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.call import Call, RefusedError
 from mcp_progress_monitor.demo.eras import Dialect
-from mcp_progress_monitor.demo.queries import MANNER, POLL_S, Manner, Query, answer, ask
+from mcp_progress_monitor.demo.queries import POLL_S, Query, answer
 from mcp_progress_monitor.demo.questions import InputRequiredError
 from mcp_progress_monitor.demo.tool import Tool, choice, number, record
 from mcp_progress_monitor.demo.wire import JsonObject, text_result
+from tests.servers.asking import MANNER, Manner, ask, form
 
 _UNKNOWN_METHOD: Final = "demo/no_such_method"
 _KINDS: Final = ("first_undeclared", "sampling", "form", "url", "roots", "unknown_method")
@@ -21,7 +22,7 @@ def question_cancelled(call: Call, after_s: float, kind: str) -> JsonObject:
     """Ask, and cancel the question after a while."""
     _require_requests(call)
     query = _of_kind(call.dialect, kind if call.dialect.has_elicitation else "sampling")
-    question = call.questions.ask(query.method, query.params, has_token=True)
+    question = call.questions.ask(query.method, query.params)
     try:
         deadline = time.monotonic() + after_s
         while question.reply is None and time.monotonic() < deadline:
@@ -31,7 +32,7 @@ def question_cancelled(call: Call, after_s: float, kind: str) -> JsonObject:
         call.sleep(after_s)  # long enough to see a reply that should not come
     finally:
         call.questions.forget(question)
-    seen = {"reply": question.reply, "phases": question.phases, "late_phases": question.late_phases}
+    seen = {"reply": question.reply}
     text = "was answered before" if was_answered else "was cancelled"
     return text_result(f"The question {text}.", json.dumps(seen, ensure_ascii=False))
 
@@ -55,8 +56,8 @@ def question_after_end(call: Call, delay_s: float) -> None:
     _require_requests(call)
     call.reply(text_result("Done. One more thing, though:"))
     call.sleep(delay_s)
-    query = queries.form(call.dialect, message="Asked when the call had ended: who are you?")
-    question = call.questions.ask(query.method, query.params, has_token=True)
+    query = form(call.dialect, message="Asked when the call had ended: who are you?")
+    question = call.questions.ask(query.method, query.params)
     try:
         while question.reply is None:
             call.sleep(POLL_S)
@@ -68,7 +69,7 @@ def question_after_end(call: Call, delay_s: float) -> None:
 def token_in_input_requests(call: Call) -> JsonObject:
     """Send a progress token for which no progress can be sent."""
     _require_rounds(call)
-    query = queries.form(call.dialect)
+    query = form(call.dialect)
     params = {**query.params, "_meta": {"progressToken": "cannot-be-served"}}
     asked = ask(call, [Query("form", query.method, params, query.needs)], Manner())
     return answer("Asked with a progress token inside.", *asked)
@@ -96,11 +97,11 @@ def _require_rounds(call: Call) -> None:
 
 
 def _of_kind(dialect: Dialect, kind: str) -> Query:
-    hello = [queries.said("user", queries.text("Say hello in one sentence."))]
+    hello = queries.said("Say hello in one sentence.")
     address = "https://example.com/sign-in"
     made: dict[str, Query] = {
         "sampling": queries.sampling(hello),
-        "form": queries.form(dialect),
+        "form": form(dialect),
         "url": queries.url(dialect, address, "Please sign in.", "undeclared"),
         "roots": queries.roots(),
         "unknown_method": Query("unknown_method", _UNKNOWN_METHOD, {}),
@@ -120,7 +121,7 @@ def _form_with(**changed: Any) -> Callable[[Dialect], Query]:
     """Return what makes a form with some parameters changed; None leaves one out."""
 
     def make(dialect: Dialect) -> Query:
-        params = {**queries.form(dialect).params, **changed}
+        params = {**form(dialect).params, **changed}
         params = {name: value for name, value in params.items() if value is not None}
         return Query("form", "elicitation/create", params, queries.FORM)
 
@@ -144,7 +145,7 @@ def _url_with(**changed: Any) -> Callable[[Dialect], Query]:
 
 def _sampling_with(**changed: Any) -> Callable[[Dialect], Query]:
     def make(_dialect: Dialect) -> Query:
-        good = queries.sampling([queries.said("user", queries.text("Hello"))]).params
+        good = queries.sampling(queries.said("Hello")).params
         params = {name: value for name, value in {**good, **changed}.items() if value is not None}
         return Query("sampling", "sampling/createMessage", params, queries.SAMPLING)
 
@@ -237,13 +238,11 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Token in inputRequests",
         "Violates a rule: sends a progress token that cannot be used (2026-07-28).",
         record(),
-        lasts=False,
     ),
     Tool(
         wrong_input_required,
         "Wrong input_required",
         "Violates a rule: requires input in an invalid way (2026-07-28).",
         record(fault=choice("What is wrong with it", *WRONG_RESULTS)),
-        lasts=False,
     ),
 )

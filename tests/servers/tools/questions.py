@@ -6,28 +6,35 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.call import Call, RefusedError
-from mcp_progress_monitor.demo.queries import MANNER, POLL_S, Asked, Manner, Query, answer, ask
-from mcp_progress_monitor.demo.questions import STATES, InputRequiredError
-from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record
+from mcp_progress_monitor.demo.queries import POLL_S, Asked, Query, answer
+from mcp_progress_monitor.demo.questions import InputRequiredError
+from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record, text
 from mcp_progress_monitor.demo.tools.progress import interval, steps
 from mcp_progress_monitor.demo.tools.questions import outcome, require_rich
 from mcp_progress_monitor.demo.wire import JsonObject, text_result
+from tests.servers.asking import FIELDS, MANNER, STATES, Manner, ask, form, sampling_with_tools
+
+
+def ask_form(call: Call, fields: str, message: str, **manner: Any) -> JsonObject:
+    query = form(call.dialect, fields=fields, message=message)
+    return outcome(ask(call, [query], Manner(**manner)))
 
 
 def ask_sampling_loop(call: Call, turns: int, **manner: Any) -> JsonObject:
     """Let a language model use tools, turn by turn."""
     require_rich(call)
-    messages = [queries.said("user", queries.text("How is the weather in Bern?"))]
+    messages = queries.said("How is the weather in Bern?")
     all_asked: list[Asked] = []
     for turn in range(1, turns + 1):
         mode = "auto" if turn < turns else "none"
-        query = queries.sampling(messages, f"turn-{turn}", tool_choice=mode)
+        query = sampling_with_tools(messages, f"turn-{turn}", mode)
         (asked,) = ask(call, [query], Manner(**manner))
         all_asked.append(asked)
         uses = _tool_uses(asked)
         if not uses:
             break
-        messages = [*messages, _assistant(asked), queries.said("user", *map(_tool_result, uses))]
+        results = {"role": "user", "content": [_tool_result(use) for use in uses]}
+        messages = [*messages, _assistant(asked), results]
     return answer(f"The model answered in turn {len(all_asked)} of {turns}.", *all_asked)
 
 
@@ -40,8 +47,8 @@ def ask_rounds(call: Call, rounds: int, state_is: str, **manner: Any) -> JsonObj
     """Ask one question after the other."""
     asked: list[Asked] = []
     for number_of_round in range(1, rounds + 1):
-        text = f"Question {number_of_round} of {rounds}: what is your name?"
-        query = _question(call, f"round-{number_of_round}", text, is_form=True)
+        message = f"Question {number_of_round} of {rounds}: what is your name?"
+        query = _question(call, f"round-{number_of_round}", message, is_form=True)
         asked.extend(ask(call, [query], Manner(**manner, state_is=state_is)))
         call.progress(number_of_round, rounds, f"Answered {number_of_round} of {rounds}")
     return outcome(asked)
@@ -89,11 +96,11 @@ def _mixed(call: Call, count: int) -> list[Query]:
     ]
 
 
-def _question(call: Call, key: str, text: str, *, is_form: bool) -> Query:
+def _question(call: Call, key: str, message: str, *, is_form: bool) -> Query:
     """Return a form, or a sampling request if the revision has no forms."""
     if is_form and call.dialect.has_elicitation:
-        return queries.form(call.dialect, key, message=text)
-    return queries.sampling([queries.said("user", queries.text(text))], key)
+        return form(call.dialect, key, message=message)
+    return queries.sampling(queries.said(message), key)
 
 
 def _content(asked: Asked) -> list[JsonObject]:
@@ -111,7 +118,7 @@ def _assistant(asked: Asked) -> JsonObject:
 
 
 def _tool_result(use: JsonObject) -> JsonObject:
-    content = [queries.text(f"{use.get('name')} says: 12 degrees, light rain")]
+    content = [{"type": "text", "text": f"{use.get('name')} says: 12 degrees, light rain"}]
     return {"type": "tool_result", "toolUseId": str(use.get("id")), "content": content}
 
 
@@ -123,8 +130,8 @@ def ask_client(
 ) -> JsonObject:
     """Send requests to the client and return its replies."""
     if call.dialect.is_per_request and not even_if_forbidden:
-        text = f"Servers send no requests in revision {call.dialect.version}."
-        return text_result(text, is_error=True)
+        refusal = f"Servers send no requests in revision {call.dialect.version}."
+        return text_result(refusal, is_error=True)
     replies: list[JsonObject | None] = []
     for number_of_question in range(1, count + 1):
         replies.append(_ask(call, method, timeout_s))
@@ -144,6 +151,16 @@ def _ask(call: Call, method: str, timeout_s: float) -> JsonObject | None:
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        ask_form,
+        "Ask with a form",
+        "Asks you to fill in a form, and returns your answer.",
+        record(
+            fields=choice("Fields of the form", *FIELDS),
+            message=text("Message of the question", "Please tell us about yourself."),
+            **MANNER,
+        ),
+    ),
     Tool(
         ask_sampling_loop,
         "Ask a model with tools",

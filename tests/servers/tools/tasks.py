@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.call import Call, CancelledCallError, RefusedError
 from mcp_progress_monitor.demo.queries import POLL_S
 from mcp_progress_monitor.demo.tasks import Task
@@ -19,6 +18,8 @@ from mcp_progress_monitor.demo.wire import (
     progress_notification,
     text_result,
 )
+from tests.servers.asking import form
+from tests.servers.call import FaultyCall
 from tests.servers.faulty_tasks import FaultyTask, FaultyTraits
 
 REPEATED_ID: Final = "the-one-and-only-task"
@@ -111,8 +112,6 @@ def task_cooperative(
     try:
         work(call, steps, steps, interval_s)
     except CancelledCallError:
-        if call.on_cancel != "stop":
-            raise
         _tidy_up(call, goes_on_s)
         if ends_as == "completed":
             return text_result("Was almost done, so it is done.")
@@ -140,8 +139,8 @@ def task_jumps_states(call: Call, jump: str, interval_s: float) -> JsonObject | 
 
 def task_never_ends(call: Call, interval_s: float, ignores_cancel: bool) -> None:
     """Work forever, optionally ignoring cancels."""
-    if ignores_cancel:
-        call.on_cancel = "ignore"
+    if ignores_cancel and isinstance(call, FaultyCall):
+        call.ignores_cancel = True
     step = 0
     while True:
         step += 1
@@ -220,7 +219,7 @@ def task_repeats_key(call: Call, interval_s: float) -> JsonObject:
         raise RefusedError("Only tasks of the extension list their questions under keys.")
     for message in ("Who are you?", "And who is your friend?"):
         call.sleep(interval_s)
-        query = queries.form(call.dialect, "same-key", message=message)
+        query = form(call.dialect, "same-key", message=message)
         task.ask({query.key: query.request})
         while task.given is None:
             call.sleep(POLL_S)

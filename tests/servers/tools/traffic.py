@@ -1,13 +1,17 @@
 """Tools with unusual traffic: invalid output, batches, huge lines, hostile text."""
 
 import json
+import os
+import signal
 import sys
 from typing import Final
 
 from mcp_progress_monitor.demo.call import Call
 from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record
-from mcp_progress_monitor.demo.tools.progress import interval
-from mcp_progress_monitor.demo.wire import JsonObject, progress_notification, text_result
+from mcp_progress_monitor.demo.tools.faults import count_to
+from mcp_progress_monitor.demo.tools.progress import interval, steps
+from mcp_progress_monitor.demo.wire import JsonObject, encode, progress_notification, text_result
+from tests.servers.call import SharedWire, write_in_pieces
 
 _MEGABYTE: Final = 1_000_000
 _ITEM_SIZE: Final = 1_000
@@ -25,13 +29,30 @@ def print_rubbish(call: Call, kind: str, interval_s: float) -> JsonObject:
     return text_result(f"Printed: {', '.join(chosen)}")
 
 
+def crash(
+    call: Call, at_tick: int, steps: int, interval_s: float, exit_code: int, how: str
+) -> JsonObject:
+    """End the process, possibly in the middle of a line."""
+    count_to(call, at_tick, steps, interval_s)
+    sys.stderr.write(f"demo server: crashing at tick {at_tick}, as requested\n")
+    sys.stderr.flush()
+    if how == "in_mid_line":
+        call.wire.send_bytes(encode(progress_notification({"progressToken": call.token}))[:-20])
+    if isinstance(call.wire, SharedWire):
+        call.wire.flush()
+    if how == "killed":
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+    os._exit(exit_code)
+
+
 def split_line(call: Call, pieces: int, pause_s: float) -> JsonObject:
     """Write one valid tick slowly, in pieces that may split a character."""
     params = {"progressToken": call.token, "progress": 1, "total": 1, "message": "Größe 10 €"}
     line = json.dumps(progress_notification(params), ensure_ascii=False).encode() + b"\n"
     size = -(-len(line) // pieces)
     if call.token is not None:
-        call.wire.send_slowly([line[i : i + size] for i in range(0, len(line), size)], pause_s)
+        parts = [line[i : i + size] for i in range(0, len(line), size)]
+        write_in_pieces(call.wire, parts, pause_s)
     return text_result(f"Wrote {len(line)} bytes in pieces of {size}.")
 
 
@@ -134,6 +155,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Rubbish on stdout",
         "Violates a rule: prints lines that are not messages between its ticks.",
         record(kind=choice("Which rubbish", "all", *RUBBISH), interval_s=interval(0.1)),
+    ),
+    Tool(
+        crash,
+        "Crash",
+        "Ends the server process and all running calls.",
+        record(
+            at_tick=integer("Crash after this tick; 0 crashes immediately", 5, 0, 1_000_000),
+            steps=steps(10),
+            interval_s=interval(0.3),
+            exit_code=integer("The exit code", 70, 0, 255),
+            how=choice("How to crash", "exits", "in_mid_line", "killed"),
+        ),
     ),
     Tool(
         split_line,

@@ -192,14 +192,12 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Stray reply",
         "Violates a rule: replies to a request that was never made.",
         record(id_is=choice("The ID of that reply", "unknown", "null", "of_other_type")),
-        lasts=False,
     ),
     Tool(
         impossible_arguments,
         "Impossible arguments",
         "Its default is outside its limits, so that calls fail unless you change it.",
         record(amount=integer("At least 1", 0, 1, 10)),
-        lasts=False,
     ),
     Tool(
         equal,

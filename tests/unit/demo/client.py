@@ -14,10 +14,9 @@ from mcp_progress_monitor.demo.eras import (
     VERSION_STAMP,
     Negotiation,
 )
+from mcp_progress_monitor.demo.server import Server
+from mcp_progress_monitor.demo.tools import TOOLS
 from mcp_progress_monitor.demo.wire import Wire
-from tests.servers.faulty_tasks import store_in
-from tests.servers.server import FaultyServer
-from tests.servers.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,6 +109,15 @@ class Played:
         return self.result.get("_meta", {}).get("nextResumeToken")
 
 
+class JoinedServer(Server):
+    """A server whose requests can be waited for."""
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until no request is being served, at most `timeout_s` per request."""
+        for _, thread in self._open():
+            thread.join(timeout_s)
+
+
 class Client:
     """Speaks one revision with a server of its own; the handshake is done when it is built.
 
@@ -125,26 +133,17 @@ class Client:
         *,
         tools: Sequence[Tool] = TOOLS,
         negotiation: Negotiation | None = None,
-        page_size: int = 0,
-        ignored_methods: Sequence[str] = (),
         state_dir: Path | None = None,
-        later_tools: Sequence[Tool] = (),
-        acknowledges: bool = True,
         capabilities: Message | None = None,
         opens: bool = True,
     ) -> None:
         self.sink = self._make_sink()
         self.version = version
-        self.server = FaultyServer(
+        self.server = JoinedServer(
             Wire(NoSource(), self.sink),
             negotiation or Negotiation(ERAS["both"]),
             tools,
-            page_size=page_size,
-            ignored_methods=ignored_methods,
             state_dir=state_dir,
-            store=store_in(state_dir),
-            later_tools=later_tools,
-            acknowledges=acknowledges,
         )
         self._made.append(self)
         self.capabilities = capabilities or {}

@@ -13,7 +13,6 @@ from mcp_progress_monitor.demo.eras import (
     VERSION_STAMP,
     Negotiation,
 )
-from tests.servers.server import LyingNegotiation
 from tests.unit.demo.client import PER_REQUEST, STAMPS, Client, Message
 
 COMMON = {
@@ -51,12 +50,6 @@ def test_an_unknown_version_is_countered_with_our_newest(wanted: str) -> None:
 def test_a_server_of_one_version_counters_with_that() -> None:
     client = _unopened("both", "2024-11-05")
     assert client.open().result["protocolVersion"] == "2024-11-05"
-
-
-def test_a_false_version_can_be_claimed() -> None:
-    negotiation = LyingNegotiation(ERAS["handshake"], "3000-01-01")
-    client = Client(negotiation=negotiation, opens=False)
-    assert client.open().result["protocolVersion"] == "3000-01-01"
 
 
 def test_a_second_handshake_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_progress_monitor.demo.scenes import DEMO_CALLS
 from mcp_progress_monitor.demo.tool import complete
-from tests.servers.tools import TOOLS
+from mcp_progress_monitor.demo.tools import TOOLS
 
 
 def test_there_are_ten() -> None:

@@ -58,17 +58,6 @@ def test_frames_of_concurrent_senders_never_mix() -> None:
     assert len(sink.written.splitlines()) == 80
 
 
-def test_nothing_gets_between_the_pieces_of_a_slow_line() -> None:
-    sink = Sink()
-    wire = Wire(NoSource(), sink)
-    slow = threading.Thread(target=wire.send_slowly, args=([b"1", b"2", b"3\n"], 0.005))
-    slow.start()
-    sink.wait_for(bool)
-    wire.send("other")
-    slow.join()
-    assert sink.written == b'123\n"other"\n'
-
-
 def test_a_client_that_stopped_reading_is_reported_as_gone() -> None:
     with pytest.raises(PeerGoneError):
         Wire(NoSource(), ClosedSink()).send({})

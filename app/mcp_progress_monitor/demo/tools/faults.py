@@ -6,22 +6,14 @@ and a fixed tail, with thousands of lines per write, reaches several million.
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mcp_progress_monitor.demo.call import Call
-from mcp_progress_monitor.demo.tool import Tool, choice, integer, record, text
+from mcp_progress_monitor.demo.tool import Tool, integer, record, text
 from mcp_progress_monitor.demo.tools.progress import interval, steps
-from mcp_progress_monitor.demo.wire import (
-    INTERNAL_ERROR,
-    JsonObject,
-    RpcError,
-    encode,
-    progress_notification,
-    text_result,
-)
+from mcp_progress_monitor.demo.wire import INTERNAL_ERROR, JsonObject, RpcError, text_result
 
 
 def error_result(call: Call, at_tick: int, steps: int, interval_s: float) -> JsonObject:
@@ -37,17 +29,10 @@ def rpc_error(
     raise RpcError(code, message, {"tick": at_tick, "hints": ["Try again", "Ask an operator"]})
 
 
-def crash(
-    call: Call, at_tick: int, steps: int, interval_s: float, exit_code: int, how: str
-) -> JsonObject:
+def crash(call: Call, at_tick: int, steps: int, interval_s: float, exit_code: int) -> JsonObject:
     count_to(call, at_tick, steps, interval_s)
     sys.stderr.write(f"demo server: crashing at tick {at_tick}, as requested\n")
     sys.stderr.flush()
-    if how == "in_mid_line":
-        call.wire.send_bytes(encode(progress_notification({"progressToken": call.token}))[:-20])
-    call.wire.flush()
-    if how == "killed":
-        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
     os._exit(exit_code)
 
 
@@ -142,7 +127,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
             steps=steps(10),
             interval_s=interval(0.3),
             exit_code=integer("The exit code", 70, 0, 255),
-            how=choice("How to crash", "exits", "in_mid_line", "killed"),
         ),
     ),
     Tool(

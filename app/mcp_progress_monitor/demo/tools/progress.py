@@ -1,31 +1,12 @@
 """Well-behaved tools that report progress, one of which can be resumed."""
 
-import json
-import os
-import sys
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from mcp_progress_monitor.demo.call import Call
-from mcp_progress_monitor.demo.resumption import Work, attempt, new_token
-from mcp_progress_monitor.demo.tool import (
-    Tool,
-    choice,
-    flag,
-    integer,
-    listing,
-    number,
-    record,
-    text,
-)
-from mcp_progress_monitor.demo.wire import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    JsonObject,
-    RpcError,
-    text_result,
-)
+from mcp_progress_monitor.demo.resumption import attempt, write_some
+from mcp_progress_monitor.demo.tool import Tool, integer, number, record, text
+from mcp_progress_monitor.demo.wire import JsonObject, text_result
 
 _MOST_TICKS_PER_S: Final = 20
 _DAY_S: Final = 86_400
@@ -85,21 +66,16 @@ def download(call: Call, megabytes: float, megabytes_per_s: float) -> JsonObject
     return text_result(f"Downloaded {total} bytes.")
 
 
-def phases(
-    call: Call, stages: list[dict[str, Any]], interval_s: float, settings: dict[str, Any]
-) -> JsonObject:
+def phases(call: Call, interval_s: float) -> JsonObject:
     """Go through named stages, with the name in the message."""
-    total = sum(stage["steps"] for stage in stages)
+    total = sum(_STAGES.values())
     done = 0
-    for stage in stages:
-        for step in range(1, stage["steps"] + 1):
+    for stage, steps in _STAGES.items():
+        for step in range(1, steps + 1):
             call.sleep(interval_s)
             done += 1
-            detail = f" ({step}/{stage['steps']})" if settings["with_counts"] else ""
-            call.progress(done, total, f"{stage['name']}{detail}")
-    names = ", ".join(stage["name"] for stage in stages)
-    labels = ", ".join(settings["labels"]) or "none"
-    return text_result(f"Completed {names}.", f"{settings['priority']}; labels: {labels}")
+            call.progress(done, total, f"{stage} ({step}/{steps})")
+    return text_result(f"Completed {', '.join(_STAGES)}.")
 
 
 def stall(call: Call, before: int, silence_s: float, after: int, interval_s: float) -> JsonObject:
@@ -118,122 +94,20 @@ def stamped_ticks(call: Call, steps: int, interval_s: float) -> JsonObject:
     return text_result(f"Stamped {steps} ticks.")
 
 
-_STAGE: Final = record(
-    "One stage",
-    name=text("Message during the stage", "Working"),
-    steps=integer("Number of ticks", 5, 1, 100_000),
-)
-
-_STAGES: Final = [
-    {"name": "Fetching sources", "steps": 8},
-    {"name": "Compiling", "steps": 20},
-    {"name": "Running tests", "steps": 14},
-    {"name": "Packing", "steps": 6},
-]
-
-_SETTINGS: Final = record(
-    "Settings",
-    priority=choice("Priority", "normal", "low", "high"),
-    with_counts=flag("Include the step within the stage in messages", default=True),
-    labels=listing("Labels to repeat in the result", text("A label", ""), default=[]),
-)
-
-
-_EXIT_CODE: Final = 70
+_STAGES: Final = {"Fetching sources": 8, "Compiling": 20, "Running tests": 14, "Packing": 6}
 
 
 def resumable_export(
-    call: Call,
-    job: str,
-    chunks: int,
-    chunks_per_attempt: int,
-    interval_s: float,
-    token_is: str,
-    expires_s: float,
-    ignores_tokens: bool,
-    fault: str,
-    at_attempt: int,
-    at_chunk: int,
+    call: Call, job: str, chunks: int, chunks_per_attempt: int, interval_s: float
 ) -> JsonObject:
-    with attempt(call, job, expires_s=expires_s, ignores_tokens=ignores_tokens) as work:
-        fault_now = fault if _is_due(fault, work.attempts, at_attempt) else ""
-        _fail(fault_now)
-        if fault_now != "silence":
-            _write(call, work, chunks, chunks_per_attempt, interval_s, at_chunk, fault_now)
-            is_error = fault_now == "error_with_token"
-            return _answered(call, work, chunks, token_is, is_error)
-    while True:  # outside, so that this silent attempt does not block another one
-        call.sleep(3_600)
-
-
-def _is_due(fault: str, attempts: int, at_attempt: int) -> bool:
-    """Whether the fault occurs in this attempt, counted from 1."""
-    if fault in {"crash", "none"}:
-        return fault == "crash"
-    return attempts > 1 if fault == "always_refused" else attempts == at_attempt
-
-
-def _fail(fault: str) -> None:
-    if fault in {"refused", "always_refused"}:
-        raise RpcError(INVALID_PARAMS, "This resume token is no longer accepted")
-    if fault == "rpc_error":
-        raise RpcError(INTERNAL_ERROR, "The backend went away")
-
-
-def _write(
-    call: Call, work: Work, chunks: int, most: int, interval_s: float, at_chunk: int, fault: str
-) -> None:
-    done = len(work.lines)
-    for chunk in range(done + 1, min(done + most, chunks) + 1):
-        call.sleep(interval_s)
-        work.write(f"chunk {chunk}")
-        call.progress(chunk, chunks, f"Chunk {chunk} of {chunks}")
-        if fault == "crash" and chunk == at_chunk:
-            sys.stderr.write(f"demo server: crashing after chunk {chunk}, as requested\n")
-            sys.stderr.flush()
-            os._exit(_EXIT_CODE)
-
-
-def _answered(call: Call, work: Work, chunks: int, token_is: str, is_error: bool) -> JsonObject:
-    done = len(work.lines)
-    if done == chunks and not is_error:
-        work.finish()
-        return text_result(f"Wrote all {chunks} chunks to {work.output}.")
-    state = "The disk was full" if is_error else "To be continued"
-    result = text_result(f"{state}: {done} of {chunks} chunks are in {work.output}.")
-    if is_error:
-        result["isError"] = True
-    token = work.issue(TOKENS[token_is](work))
-    if token_is == "outside_meta":  # noqa: S105  # not a password
-        return {**result, "nextResumeToken": token}
-    call.result_meta["nextResumeToken"] = token
-    return result
-
-
-def _same_token(work: Work) -> str:
-    first = next(iter(work.tokens), None)
-    return new_token() if first is None else str(json.loads(first))
-
-
-TOKENS: Final[dict[str, Callable[[Work], Any]]] = {
-    "new_each_time": lambda _work: new_token(),
-    "constant": _same_token,
-    "empty": lambda _work: "",
-    "number": lambda _work: 42,
-    "object": lambda _work: {"chunk": 1},
-    "outside_meta": lambda _work: new_token(),
-}
-"""Kinds of tokens: name and factory."""
-
-FAULTS: Final = (
-    "none",
-    "refused",
-    "always_refused",
-    "rpc_error",
-    "error_with_token",
-    "silence",
-    "crash",
-)
+    """Write some chunks of a file, and return a resume token if more are left."""
+    lines = [f"chunk {number}" for number in range(1, chunks + 1)]
+    with attempt(call, job) as work:
+        write_some(call, work, lines, chunks_per_attempt, interval_s, "Chunk")
+        done = len(work.lines)
+    if done < chunks:
+        return text_result(f"To be continued: {done} of {chunks} chunks are in {work.output}.")
+    return text_result(f"Wrote all {chunks} chunks to {work.output}.")
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
@@ -279,11 +153,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         phases,
         "Phases",
         "Goes through named stages, with the stage in each message.",
-        record(
-            stages=listing("The stages", _STAGE, minItems=1, default=_STAGES),
-            interval_s=interval(0.25),
-            settings={**_SETTINGS, "default": {}},
-        ),
+        record(interval_s=interval(0.25)),
     ),
     Tool(
         stall,
@@ -311,12 +181,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
             chunks=integer("Number of chunks", 20, 1, 1_000_000),
             chunks_per_attempt=integer("Chunks written per attempt", 5, 1, 1_000_000),
             interval_s=interval(0.2),
-            token_is=choice("Kind of resume token", *TOKENS),
-            expires_s=number("Seconds until a token expires; 0 means never", 0, 0, 86_400),
-            ignores_tokens=flag("Ignore tokens and always start over"),
-            fault=choice("Fault to simulate", *FAULTS),
-            at_attempt=integer("Attempt of the fault; 2 is the first with a token", 2, 1, 1_000),
-            at_chunk=integer("Chunk after which it crashes", 3, 1, 1_000_000),
         ),
     ),
 )

@@ -2,69 +2,53 @@
 
 import json
 import uuid
-from typing import Any, Final
+from typing import Final
 
 from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.call import LEVELS, Call, RefusedError
-from mcp_progress_monitor.demo.queries import MANNER, Asked, Manner, Query, answer, ask
+from mcp_progress_monitor.demo.queries import Asked, Asker, answer
 from mcp_progress_monitor.demo.questions import LISTS
 from mcp_progress_monitor.demo.resources import COUNTER
 from mcp_progress_monitor.demo.tool import (
+    NO_ARGUMENTS,
     TaskTraits,
     Tool,
     choice,
-    flag,
     integer,
-    number,
     record,
     text,
 )
 from mcp_progress_monitor.demo.tools.progress import interval, steps
-from mcp_progress_monitor.demo.wire import (
-    URL_NEEDED,
-    JsonObject,
-    RpcError,
-    notification,
-    text_result,
-)
+from mcp_progress_monitor.demo.wire import JsonObject, notification, text_result
 
 _PAGE: Final = "https://example.com/sign-in?for=demo"
+_SIGN_IN_S: Final = 1
 
 
-def ask_form(call: Call, fields: str, message: str, **manner: Any) -> JsonObject:
-    query = queries.form(call.dialect, fields=fields, message=message)
-    return outcome(ask(call, [query], Manner(**manner)))
+def ask_form(call: Call, message: str) -> JsonObject:
+    return outcome(Asker(call, [queries.form(call.dialect, message=message)]).ask())
 
 
-def ask_url(
-    call: Call, url: str, message: str, complete_after_s: float, as_error: bool, **manner: Any
-) -> JsonObject:
+def ask_url(call: Call, url: str, message: str) -> JsonObject:
     """Ask the user to visit a URL, and report when that is complete."""
     require_rich(call)
     elicitation_id = str(uuid.uuid4())
     query = queries.url(call.dialect, url, message, elicitation_id)
-    if as_error and not call.dialect.is_per_request:
-        raise RpcError(URL_NEEDED, message, {"elicitations": [query.params]})
-    asked = ask(call, [query], Manner(**manner))
+    asked = Asker(call, [query]).ask()
     if not call.dialect.is_per_request and asked[0].result.get("action") == "accept":
-        call.sleep(complete_after_s)
+        call.sleep(_SIGN_IN_S)
         params = {"elicitationId": elicitation_id}
         call.wire.send(notification("notifications/elicitation/complete", params))
     return outcome(asked)
 
 
-def ask_sampling(
-    call: Call, content: str, has_tools: bool, tool_choice: str, max_tokens: int, **manner: Any
-) -> JsonObject:
-    if has_tools or content == "conversation":
-        require_rich(call)
-    choice_ = tool_choice if has_tools else None
-    query = queries.sampling(_messages(content), "sampling", max_tokens, choice_)
-    return outcome(ask(call, [query], Manner(**manner)))
+def ask_sampling(call: Call, content: str, max_tokens: int) -> JsonObject:
+    query = queries.sampling(queries.said(content), max_tokens=max_tokens)
+    return outcome(Asker(call, [query]).ask())
 
 
-def ask_roots(call: Call, **manner: Any) -> JsonObject:
-    return outcome(ask(call, [queries.roots()], Manner(**manner)))
+def ask_roots(call: Call) -> JsonObject:
+    return outcome(Asker(call, [queries.roots()]).ask())
 
 
 def outcome(asked: list[Asked]) -> JsonObject:
@@ -80,17 +64,6 @@ def _outcome_text(asked: Asked) -> str:
     return f"{name}: {asked.result.get('action') or asked.result.get('model') or 'answered'}"
 
 
-def _messages(content: str) -> list[JsonObject]:
-    if content == "image":
-        question = queries.text("How full is the bar in this picture?")
-        return [queries.said("user", queries.picture()), queries.said("user", question)]
-    if content == "conversation":
-        look = queries.said("user", queries.text("Look at this."), queries.picture())
-        reply = queries.said("assistant", queries.text("I see a bar."))
-        return [look, reply, queries.said("user", queries.text("How full is it?"))]
-    return [queries.said("user", queries.text("Say hello in one sentence."))]
-
-
 def require_rich(call: Call) -> None:
     """Refuse revisions before 2025-11-25.
 
@@ -101,29 +74,29 @@ def require_rich(call: Call) -> None:
         raise RefusedError(f"Revision {call.dialect.version} has no such kind of question.")
 
 
-def log_levels(call: Call, logger: str, interval_s: float, even_if_unwanted: bool) -> JsonObject:
+def log_levels(call: Call, logger: str, interval_s: float) -> JsonObject:
     for index, level in enumerate(LEVELS, start=1):
         call.sleep(interval_s)
         data = {"message": f"This is {level}", "number": index} if index % 2 else f"This is {level}"
-        call.log(level, data, logger, is_forced=even_if_unwanted)
+        call.log(level, data, logger)
         call.progress(index, len(LEVELS), f"Logged at level {level}")
     return text_result(f"Logged at {len(LEVELS)} levels; the client received those it requested.")
 
 
-def change_list(call: Call, list: str, even_if_unasked: bool) -> JsonObject:  # noqa: A002
+def change_list(call: Call, list: str) -> JsonObject:  # noqa: A002
     """Add an entry to a list or remove it, and send notifications."""
     extras = call.connection.extras
     extras.symmetric_difference_update({list})
     method = f"notifications/{list}/list_changed"
     sent = call.connection.subscriptions.notify(LISTS[list], None, method, dict)
-    if even_if_unasked or not call.dialect.is_per_request:
+    if not call.dialect.is_per_request:
         call.wire.announce(notification(method, {}))
         sent += 1
     change = "Added an entry to" if list in extras else "Removed the entry from"
     return text_result(f"{change} the list of {list}; notifications sent: {sent}.")
 
 
-def update_resource(call: Call, times: int, interval_s: float, even_if_unasked: bool) -> JsonObject:
+def update_resource(call: Call, times: int, interval_s: float) -> JsonObject:
     """Increment a counter resource, and notify its subscribers."""
     method, sent = "notifications/resources/updated", 0
     subscriptions, counts = call.connection.subscriptions, call.connection.counts
@@ -131,7 +104,7 @@ def update_resource(call: Call, times: int, interval_s: float, even_if_unasked: 
         call.sleep(interval_s)
         counts[COUNTER] = counts.get(COUNTER, 0) + 1
         sent += subscriptions.notify("resourceSubscriptions", COUNTER, method, _counter)
-        if even_if_unasked or subscriptions.has_subscribed(COUNTER):
+        if subscriptions.has_subscribed(COUNTER):
             call.wire.announce(notification(method, _counter()))
             sent += 1
         call.progress(step, times, f"Counted to {counts[COUNTER]}")
@@ -151,24 +124,15 @@ def task_work(call: Call, steps: int, interval_s: float) -> JsonObject:
     return text_result(f"Finished all {steps} steps.")
 
 
-def task_asks(
-    call: Call,
-    questions: int,
-    together: bool,
-    steps: int,
-    interval_s: float,
-    at_once: bool,
-    **manner: Any,
-) -> JsonObject:
-    """Work a little, ask, and work again, for each question or for all at the same time."""
-    how = Manner(**manner, at_once=at_once)
-    batches = [_forms(call, 1, questions)] if together else []
-    batches = batches or [_forms(call, index, index) for index in range(1, questions + 1)]
-    total = steps * (len(batches) + 1)
+def task_asks(call: Call, questions: int, steps: int, interval_s: float) -> JsonObject:
+    """Work a little, ask, and work again, for each question."""
+    total = steps * (questions + 1)
     asked: list[Asked] = []
-    for index, batch in enumerate(batches, start=1):
+    for index in range(1, questions + 1):
         work(call, index * steps, total, interval_s)
-        asked.extend(ask(call, batch, how))
+        text = f"Question {index}: who are you?"
+        query = queries.form(call.dialect, f"form-{index}", text, {"name": queries.NAME})
+        asked.extend(Asker(call, [query]).ask())
     work(call, total, total, interval_s)
     return answer(f"Got {len(asked)} answers.", *asked)
 
@@ -183,23 +147,12 @@ def work(call: Call, upto: int, total: int, interval_s: float) -> None:
         call.progress(step, total, f"Step {step} of {total}")
 
 
-def _forms(call: Call, first: int, last: int) -> list[Query]:
-    return [
-        queries.form(call.dialect, f"form-{index}", message=f"Question {index}: who are you?")
-        for index in range(first, last + 1)
-    ]
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         ask_form,
         "Ask with a form",
         "Asks you to fill in a form, and returns your answer.",
-        record(
-            fields=choice("Fields of the form", *queries.FIELDS),
-            message=text("Message of the question", "Please tell us about yourself."),
-            **MANNER,
-        ),
+        record(message=text("Message of the question", "Please tell us about yourself.")),
     ),
     Tool(
         ask_url,
@@ -208,24 +161,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
         record(
             url=text("The URL to visit", _PAGE),
             message=text("Message of the question", "Please sign in to continue."),
-            complete_after_s=number("Seconds until completion is reported", 1, 0, 3_600),
-            as_error=flag("Reply with error -32042 instead of asking (2025-11-25)"),
-            **MANNER,
         ),
     ),
     Tool(
         ask_sampling,
         "Ask a model",
-        "Requests a completion for a text, an image or a conversation, optionally with tools.",
+        "Asks for a language model's reply to a text.",
         record(
-            content=choice("Content of the request", "text", "image", "conversation"),
-            has_tools=flag("Offer two tools to the model"),
-            tool_choice=choice("Tool use", "auto", "required", "none"),
+            content=text("What to say to the model", "Say hello in one sentence."),
             max_tokens=integer("Maximum length of the reply in tokens", 200, 1, 1_000_000),
-            **MANNER,
         ),
     ),
-    Tool(ask_roots, "Ask for roots", "Asks for your root folders.", record(**MANNER)),
+    Tool(ask_roots, "Ask for roots", "Asks for your root folders.", NO_ARGUMENTS),
     Tool(
         task_work,
         "Task",
@@ -239,11 +186,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Works, asks questions, and continues with the answers.",
         record(
             questions=integer("Number of questions", 1, 1, 20),
-            together=flag("Ask all questions at the same time"),
             steps=integer("Steps before and after each question", 4, 0, 1_000_000),
             interval_s=interval(0.3),
-            at_once=flag("Ask even before tasks/result is pending (2025-11-25)"),
-            **MANNER,
         ),
         tasks=OPTIONAL,
     ),
@@ -251,30 +195,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
         log_levels,
         "Log messages",
         "Logs a message at every level; the client receives those it requested.",
-        record(
-            logger=text("The logger's name", "demo"),
-            interval_s=interval(0.1),
-            even_if_unwanted=flag("Send all messages, requested or not"),
-        ),
+        record(logger=text("The logger's name", "demo"), interval_s=interval(0.1)),
     ),
     Tool(
         change_list,
         "Change a list",
         "Adds an entry to a list, or removes it, and sends a notification.",
-        record(
-            list=choice("The list to change", *LISTS),
-            even_if_unasked=flag("Notify even without a subscription (2026-07-28)"),
-        ),
-        lasts=False,
+        record(list=choice("The list to change", *LISTS)),
     ),
     Tool(
         update_resource,
         "Update a resource",
         "Increments demo://counter and notifies its subscribers.",
-        record(
-            times=integer("Number of updates", 3, 1, 1_000_000),
-            interval_s=interval(0.5),
-            even_if_unasked=flag("Notify even without a subscription"),
-        ),
+        record(times=integer("Number of updates", 3, 1, 1_000_000), interval_s=interval(0.5)),
     ),
 )

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mcp_types.methods
 import pytest
 
 from mcp_progress_monitor.demo.eras import ERAS
-from mcp_progress_monitor.demo.tools.progress import FAULTS
-from tests.servers.server import changed
-from tests.servers.tools import TOOLS
 from tests.unit.demo.client import TOKEN, Client, Message, Played
 
 if TYPE_CHECKING:
@@ -169,18 +166,6 @@ def test_a_cancelled_attempt_loses_no_chunk(tmp_path: Path) -> None:
     assert export.chunks[:6] == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_cancelled_attempt_makes_room_at_once_and_says_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.demo.resumption._LOCKED_S", 0.05)
-    export = Export(tmp_path, interval_s=30)
-    request_id = export.client.begin("tools/call", export.request["params"], TOKEN)
-    _wait_for_attempt(tmp_path / "export.json", 1)
-    assert export.client.cancel(request_id).raw == b""
-    export.arguments["interval_s"] = 0
-    assert export.start().values == [1, 2, 3]
-
-
 @pytest.mark.parametrize("interrupter", ["same server", "other server"])
 def test_two_attempts_at_once_are_reported_apart(
     tmp_path: Path, interrupter: str, monkeypatch: pytest.MonkeyPatch
@@ -213,125 +198,3 @@ def test_tokens_are_new_each_time_by_default(tmp_path: Path) -> None:
     first = export.start().next_token
     assert first != export.resume(first).next_token
     assert "export" not in first
-
-
-def test_a_token_can_stay_the_same(tmp_path: Path) -> None:
-    export = Export(tmp_path, token_is="constant")
-    first = export.start().next_token
-    assert export.resume(first).next_token == first
-    assert export.resume(first).next_token is None
-    assert export.chunks == [1, 2, 3, 4, 5, 6, 7]
-
-
-@pytest.mark.parametrize(
-    ("token_is", "token"), [("empty", ""), ("number", 42), ("object", {"chunk": 1})]
-)
-def test_a_token_can_be_of_a_wrong_kind(tmp_path: Path, token_is: str, token: object) -> None:
-    export = Export(tmp_path, token_is=token_is)
-    assert export.start().next_token == token
-    assert export.resume(token).values == [4, 5, 6]
-
-
-def test_a_token_can_lie_outside_the_meta(tmp_path: Path) -> None:
-    export = Export(tmp_path, token_is="outside_meta")
-    first = export.start()
-    assert first.next_token is None
-    assert export.resume(first.result["nextResumeToken"]).values == [4, 5, 6]
-
-
-def test_a_token_can_expire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    export = Export(tmp_path, expires_s=60)
-    monkeypatch.setattr("mcp_progress_monitor.demo.resumption.time.time", lambda: 1_000.0)
-    first = export.start().next_token
-    monkeypatch.setattr("mcp_progress_monitor.demo.resumption.time.time", lambda: 1_059.0)
-    second = export.resume(first).next_token
-    monkeypatch.setattr("mcp_progress_monitor.demo.resumption.time.time", lambda: 1_120.0)
-    assert "expired after 60 s" in refusal(export.resume(second))
-    assert export.chunks == [1, 2, 3, 4, 5, 6]
-
-
-def test_tokens_can_be_refused_in_one_attempt(tmp_path: Path) -> None:
-    export = Export(tmp_path, fault="refused")
-    token = export.start().next_token
-    assert refusal(export.resume(token))
-    assert export.resume(token).values == [4, 5, 6]
-
-
-def test_tokens_can_be_refused_always(tmp_path: Path) -> None:
-    export = Export(tmp_path, fault="always_refused")
-    token = export.start().next_token
-    assert refusal(export.resume(token))
-    export.restart_server()
-    assert refusal(export.resume(token))
-    assert export.chunks == [1, 2, 3]
-
-
-def test_another_error_leaves_the_token_good(tmp_path: Path) -> None:
-    export = Export(tmp_path, fault="rpc_error")
-    token = export.start().next_token
-    assert export.resume(token).error["code"] == -32603
-    assert export.resume(token).values == [4, 5, 6]
-
-
-def test_an_error_result_can_carry_a_token(tmp_path: Path) -> None:
-    export = Export(tmp_path, fault="error_with_token")
-    second = export.resume(export.start().next_token)
-    assert second.result["isError"] is True
-    assert export.resume(second.next_token).next_token is None
-    assert export.chunks == [1, 2, 3, 4, 5, 6, 7]
-
-
-def test_a_silent_attempt_is_never_answered_and_keeps_nobody_out(tmp_path: Path) -> None:
-    export = Export(tmp_path, fault="silence")
-    token = export.start().next_token
-    request = export.request
-    request["params"]["_meta"]["resumeToken"] = token
-    written = len(export.client.sink.written)
-    export.client.server.receive(json.dumps(request).encode())
-    _wait_for_attempt(tmp_path / "export.json", 2)
-    other = Client(state_dir=tmp_path)
-    assert other.resumed(request, token).values == [4, 5, 6]
-    assert len(export.client.sink.written) == written
-    export.client.cancel(request["id"])
-
-
-def test_tokens_can_be_ignored(tmp_path: Path) -> None:
-    export = Export(tmp_path, ignores_tokens=True)
-    token = export.start().next_token
-    again = export.resume(token)
-    assert again.values == [1, 2, 3]
-    assert again.next_token not in {None, token}
-    assert export.chunks == [1, 2, 3]
-
-
-def test_tools_can_change_between_attempts(tmp_path: Path) -> None:
-    export = Export(tmp_path)
-    later = [changed(tool) for tool in TOOLS]
-    export.client = Client(state_dir=tmp_path, later_tools=later)
-    before = _schema(export.client)
-    token = export.start().next_token
-    after = _schema(export.client)
-    assert set(after["properties"]) - set(before["properties"]) == {"is_sure"}
-    assert after["required"] == ["is_sure"]
-    assert "is_sure: is required" in refusal(export.resume(token))
-    export.arguments["is_sure"] = True
-    assert "parameters" in refusal(export.resume(token))
-
-
-def _schema(client: Client) -> dict[str, Any]:
-    tools = client.request("tools/list").result["tools"]
-    (tool,) = [tool for tool in tools if tool["name"] == "resumable_export"]
-    schema: dict[str, Any] = tool["inputSchema"]
-    return schema
-
-
-def test_every_fault_has_its_test_here_or_with_the_process() -> None:
-    assert set(FAULTS) == {
-        "none",
-        "refused",
-        "always_refused",
-        "rpc_error",
-        "error_with_token",
-        "silence",
-        "crash",
-    }

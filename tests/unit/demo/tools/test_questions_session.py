@@ -56,12 +56,6 @@ def test_a_request_gets_what_it_wants() -> None:
     host.check_all()
 
 
-def test_messages_can_be_sent_unwanted() -> None:
-    played = Host(PER_REQUEST).call("log_levels", even_if_unwanted=True, logger="mine", **QUICK)
-    assert logged(played) == list(LEVELS)
-    assert {params["logger"] for params in sent(played, "notifications/message")} == {"mine"}
-
-
 def test_data_is_text_and_more() -> None:
     data = sent(Host().call("log_levels", **QUICK), "notifications/message")
     assert {type(params["data"]) for params in data} == {dict, str}
@@ -109,11 +103,6 @@ def test_only_who_listens_to_that_list_is_reported(which: str) -> None:
     for other in set(LISTS) - {which}:
         assert len(host.call("change_list", list=other).messages) == 1
     host.check_all()
-
-
-def test_a_change_can_be_reported_unasked() -> None:
-    played = Host(PER_REQUEST).call("change_list", even_if_unasked=True)
-    assert sent(played, "notifications/tools/list_changed") == [{}]
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
@@ -173,13 +162,3 @@ def test_a_subscription_ends_when_it_is_cancelled() -> None:
     host.listener = None
     played = host.call("change_list")
     assert sent(played, "notifications/tools/list_changed") == []
-
-
-def test_a_server_can_leave_listeners_without_acknowledgement() -> None:
-    host = Host(PER_REQUEST, acknowledges=False)
-    params = {"notifications": {"toolsListChanged": True}}
-    listener = host.begin("subscriptions/listen", params)
-    host.listener = listener
-    while not sent(host.call("change_list"), "notifications/tools/list_changed"):
-        host.pause()
-    assert b"acknowledged" not in host.sink.written

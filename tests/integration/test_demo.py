@@ -1,10 +1,8 @@
-"""The demo servers as processes: how they start, end, crash and flood, and who gets along."""
+"""The demo server as a process: how it starts and ends, and who gets along with it."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +13,7 @@ import mcp_types.methods
 import pytest
 from mcp import Client, StdioServerParameters
 
-from mcp_progress_monitor.demo.eras import ERAS, HANDSHAKE_VERSIONS, PER_REQUEST_VERSIONS
+from mcp_progress_monitor.demo.eras import HANDSHAKE_VERSIONS, PER_REQUEST_VERSIONS
 from mcp_progress_monitor.demo.scenes import DEMO_CALLS
 from tests.patience import PATIENCE_S
 
@@ -34,9 +32,9 @@ QUICK = {"steps": 3, "interval_s": 0.001}
 class Server:
     """A demo server in a process of its own, spoken to line by line."""
 
-    def __init__(self, *options: str, module: str = "tests.servers") -> None:
+    def __init__(self, *options: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, *options],
+            [sys.executable, "-m", "mcp_progress_monitor.demo", *options],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -100,8 +98,8 @@ def start() -> Iterator[type[Server]]:
     started: list[Server] = []
 
     class Started(Server):
-        def __init__(self, *options: str, module: str = "tests.servers") -> None:
-            super().__init__(*options, module=module)
+        def __init__(self, *options: str) -> None:
+            super().__init__(*options)
             started.append(self)
 
     yield Started
@@ -119,7 +117,7 @@ def test_a_polite_server_ends_cleanly_with_its_stdin(start: type[Server]) -> Non
 def test_a_running_call_does_not_hold_up_the_end(start: type[Server]) -> None:
     server = start()
     server.call("never_answers", steps=1, interval_s=0)
-    server.call("known_total", steps=100_000, interval_s=0.01, on_cancel="ignore")
+    server.call("known_total", steps=100_000, interval_s=0.01)
     server.read()
     code, _, errors = server.hang_up()
     assert (code, errors) == (0, b"")
@@ -138,18 +136,6 @@ def test_a_client_that_stops_reading_is_no_reason_for_a_traceback(start: type[Se
     assert server.process.wait(PATIENCE_S) == 0
 
 
-@pytest.mark.parametrize("how", ["exits", "in_mid_line"])
-def test_a_crash_has_its_tick_its_code_and_a_last_word(start: type[Server], how: str) -> None:
-    server = start()
-    server.call("crash", at_tick=2, interval_s=0, exit_code=41, how=how)
-    ticks = [json.loads(server.read())["params"]["progress"] for _ in range(2)]
-    code, rest, errors = server.hang_up()
-    assert (ticks, code) == ([1, 2], 41)
-    assert b"crashing at tick 2" in errors
-    assert rest.startswith(b'{"jsonrpc"') is (how == "in_mid_line")
-    assert not rest.endswith(b"\n")
-
-
 EXPORT = {"chunks": 7, "chunks_per_attempt": 5, "interval_s": 0}
 
 
@@ -165,24 +151,6 @@ def _resumed(server: Server, token: str, **arguments: object) -> dict[str, Any]:
     return server.reply()
 
 
-def test_an_export_goes_on_after_a_crash_and_writes_every_chunk_once(
-    start: type[Server], tmp_path: Path
-) -> None:
-    options = ("--state-dir", str(tmp_path))
-    server = start(*options)
-    server.call("resumable_export", **EXPORT, fault="crash", at_chunk=6)
-    token = server.reply()["result"]["_meta"]["nextResumeToken"]
-    with pytest.raises(AssertionError, match="without a reply"):
-        _resumed(server, token, fault="crash", at_chunk=6)
-    code, _, errors = server.hang_up()
-    assert code == 70
-    assert b"crashing after chunk 6" in errors
-    reply = _resumed(start(*options), token, fault="crash", at_chunk=6)
-    assert "nextResumeToken" not in reply["result"]["_meta"]
-    lines = (tmp_path / "export.txt").read_text().splitlines()
-    assert lines == [f"chunk {number}" for number in range(1, 8)]
-
-
 def test_a_killed_server_s_export_goes_on(start: type[Server], tmp_path: Path) -> None:
     options = ("--state-dir", str(tmp_path))
     server = start(*options)
@@ -191,122 +159,6 @@ def test_a_killed_server_s_export_goes_on(start: type[Server], tmp_path: Path) -
     server.kill()
     assert "error" not in _resumed(start(*options), token)
     assert (tmp_path / "export.txt").read_text().count("\n") == 7
-
-
-def test_tools_change_once_one_was_called(start: type[Server], tmp_path: Path) -> None:
-    server = start("--profile", "changing-tools", "--state-dir", str(tmp_path))
-    server.call("resumable_export", **EXPORT)
-    token = server.reply()["result"]["_meta"]["nextResumeToken"]
-    assert _resumed(server, token)["error"]["code"] == -32602
-    server.request("tools/list")
-    tools = server.reply()["result"]["tools"]
-    assert all("is_sure" in tool["inputSchema"]["properties"] for tool in tools)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
-def test_a_crash_can_be_a_signal(start: type[Server]) -> None:
-    server = start()
-    server.call("crash", at_tick=0, how="killed")
-    assert server.hang_up()[0] == -signal.SIGKILL
-
-
-def test_a_silent_server_answers_nothing_and_ends_cleanly(start: type[Server]) -> None:
-    server = start("--profile", "silent")
-    server.request("server/discover")
-    server.write(b'{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}\n')
-    assert server.hang_up() == (0, b"", b"")
-
-
-def test_a_server_that_exits_says_why_on_stderr(start: type[Server]) -> None:
-    code, output, errors = start("--profile", "exit").hang_up()
-    assert (code, output) == (3, b"")
-    assert b"DEMO_API_KEY is not set" in errors
-    assert start("--profile", "exit", "--exit-code", "9").hang_up()[0] == 9
-
-
-def test_a_server_of_rubbish_prints_no_message_at_all(start: type[Server]) -> None:
-    server = start("--profile", "rubbish")
-    server.request("server/discover")
-    code, output, _ = server.hang_up()
-    assert code == 0
-    assert b"Unknown command" in output
-    for line in output.splitlines():
-        with pytest.raises(ValueError, match="Expecting value"):
-            json.loads(line)
-
-
-def test_a_wrong_version_is_claimed_in_the_handshake(start: type[Server]) -> None:
-    server = start("--profile", "wrong-version")
-    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}
-    server.request("initialize", client)
-    assert server.reply()["result"]["protocolVersion"] == "3000-01-01"
-
-
-def test_an_old_and_silent_server_ignores_discovery_and_shakes_hands(start: type[Server]) -> None:
-    server = start("--profile", "old-and-silent")
-    server.request("server/discover")
-    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}
-    opening = server.request("initialize", client)
-    assert server.reply()["id"] == opening
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to ignore")
-def test_a_stubborn_server_outlives_a_closed_stdin_and_a_sigterm(start: type[Server]) -> None:
-    server = start("--profile", "stubborn")
-    server.request("tools/list")
-    server.reply()
-    server.call("known_total", steps=20, interval_s=0.02)
-    assert server.process.stdin is not None
-    server.process.stdin.close()
-    os.kill(server.process.pid, signal.SIGTERM)
-    assert "all 20" in server.reply()["result"]["content"][0]["text"]
-    assert server.process.poll() is None
-
-
-def test_outliving_has_an_end(start: type[Server]) -> None:
-    assert start("--ignore-eof", "--linger", "0.05").hang_up()[0] == 0
-
-
-def test_a_late_start_still_answers(start: type[Server]) -> None:
-    server = start("--profile", "slow-start", "--start-delay", "0.1")
-    server.request("server/discover")
-    assert server.reply()["result"]["supportedVersions"] == [PER_REQUEST]
-
-
-def test_stderr_is_written_while_ticks_go_on(start: type[Server]) -> None:
-    server = start()
-    server.call("chatty_stderr", lines=3, interval_s=0, has_bad_bytes=True)
-    server.reply()
-    _, _, errors = server.hang_up()
-    assert errors.count(b"all is well\n") == 3
-    assert errors.count(b"\xff\xfe") == 3
-
-
-@pytest.mark.parametrize("tokens", [1, 3])
-def test_a_flood_is_shared_by_all_its_tokens_and_answered_last(
-    start: type[Server], tokens: int
-) -> None:
-    server = start("--count", "3000", "--tokens", str(tokens), module="tests.servers.flood")
-    for _ in range(tokens):
-        server.call("flood")
-    ticks = [json.loads(server.read())["params"] for _ in range(3_000)]
-    replies = [server.reply()["id"] for _ in range(tokens)]
-    names = [f"token-{number}" for number in range(1, tokens + 1)]
-    assert sorted(replies) == list(range(1, tokens + 1))
-    for name in names:
-        values = [tick["progress"] for tick in ticks if tick["progressToken"] == name]
-        assert values == list(range(1, 3_000 // tokens + 1))
-    assert {tick["progressToken"] for tick in ticks[:tokens]} == set(names)
-
-
-def test_a_flood_can_come_in_paced_rounds_with_a_message(start: type[Server]) -> None:
-    options = ("--count", "6", "--tokens", "2", "--interval", "0.001", "--message", "Step")
-    server = start(*options, module="tests.servers.flood")
-    for _ in range(2):
-        server.call("flood")
-    ticks = [json.loads(server.read())["params"] for _ in range(6)]
-    assert [tick["progress"] for tick in ticks] == [1, 1, 2, 2, 3, 3]
-    assert {tick["message"] for tick in ticks} == {"Step"}
 
 
 def test_all_calls_of_the_demo_start_together(start: type[Server]) -> None:
@@ -323,7 +175,7 @@ def test_all_calls_of_the_demo_start_together(start: type[Server]) -> None:
 
 def _parameters(*options: str) -> StdioServerParameters:
     return StdioServerParameters(
-        command=sys.executable, args=["-m", "tests.servers", *options], cwd=ROOT
+        command=sys.executable, args=["-m", "mcp_progress_monitor.demo", *options], cwd=ROOT
     )
 
 
@@ -345,17 +197,6 @@ async def _use_all(client: Client) -> list[tuple[float, float | None, str | None
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("version", ERAS["both"])
-async def test_the_official_client_gets_along_in_every_revision(version: str) -> None:
-    mode = "legacy" if version in HANDSHAKE_VERSIONS else "auto"
-    with anyio.fail_after(PATIENCE_S):
-        async with Client(_parameters("--protocol-version", version), mode=mode) as client:
-            assert client.session.protocol_version == version
-            ticks = await _use_all(client)
-    assert [(progress, total) for progress, total, _ in ticks] == [(1, 3), (2, 3), (3, 3)]
-
-
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("options", "version"),
     [
@@ -364,20 +205,14 @@ async def test_the_official_client_gets_along_in_every_revision(version: str) ->
         (("--era", "per-request"), PER_REQUEST),
     ],
 )
-async def test_the_official_client_finds_the_era_by_itself(
+async def test_the_official_client_finds_the_era_and_uses_everything(
     options: tuple[str, ...], version: str
 ) -> None:
     with anyio.fail_after(PATIENCE_S):
         async with Client(_parameters(*options)) as client:
             assert client.session.protocol_version == version
-
-
-@pytest.mark.anyio
-async def test_the_official_client_answers_our_questions() -> None:
-    with anyio.fail_after(PATIENCE_S):
-        async with Client(_parameters("--era", "handshake")) as client:
-            result = await client.call_tool("ask_client", {"method": "ping"})
-    assert json.loads(getattr(result.content[0], "text", ""))["result"] == {}
+            ticks = await _use_all(client)
+    assert [(progress, total) for progress, total, _ in ticks] == [(1, 3), (2, 3), (3, 3)]
 
 
 # Each method we serve, and parameters for it.
@@ -398,8 +233,9 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "version", sorted({v for method, v in mcp_types.methods.CLIENT_REQUESTS if method in REQUESTS})
 )
 def test_every_result_fits_the_schema_of_its_revision(start: type[Server], version: str) -> None:
-    server = start("--protocol-version", version)
-    if version in HANDSHAKE_VERSIONS:
+    era = "handshake" if version in HANDSHAKE_VERSIONS else "per-request"
+    server = start("--era", era)
+    if era == "handshake":
         client = {"name": "test", "version": "0"}
         opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
         server.request("initialize", opening)
