@@ -7,6 +7,7 @@ counted first. What would take too long is not checked, and reported as unchecke
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -15,7 +16,7 @@ from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.timed_regex import LONGEST, unrolled
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
 
     from jsonschema_rs import ValidationError, Validator
 
@@ -23,7 +24,7 @@ QUICK: Final = 10_000
 """Pairs of schema and value to count between two events of the window: some 40 ms."""
 PATIENT: Final = 200_000  # in a thread, while the program continues
 _MOST_PARTS: Final = 20_000  # of a schema: compiling takes up to 4 µs each
-_MOST_CHARACTERS: Final = 2_000_000  # of a schema, or of a value
+_LARGEST: Final = 2_000_000  # characters of a schema, or of a value
 _MOST_UNITS: Final = 1_000_000  # of 50 to 100 ns
 _MOST_LISTED: Final = 2_000
 """Visits up to which all errors are listed: each takes up to 44 µs, and copies its value."""
@@ -33,10 +34,7 @@ _LONGEST_BACKTRACKED: Final = 2_000  # characters
 _LARGEST_PATTERN: Final = 1_000_000  # bytes, compiled
 _DEEPEST: Final = 150  # far below Python's own recursion limit
 _COMPILED: Final = 64  # schemas that are kept compiled
-_FAULT_LIMIT: Final = 200
-_INVALID: Final = "the schema is not valid JSON Schema: "
-_LISTS: Final = ("allOf", "anyOf", "oneOf")
-_SINGLE: Final = ("not", "if", "then", "else")
+_TOO_LONG: Final = "checking it would take too long"
 _UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -86,8 +84,10 @@ def find_errors(schema: Any, value: object, most: int, effort: int = QUICK) -> F
         return _compiled(schema).check(value, most, effort)
     except RecursionError:
         return Findings([], ("it is nested too deeply, or its references form a loop",))
+    except _InvalidSchemaError as error:
+        return Findings([], (f"the schema is not valid JSON Schema: {error}",))
     except Exception as error:  # noqa: BLE001  # a server's schema can be wrong in any way there is
-        return Findings([], (elide(str(error), _FAULT_LIMIT) or type(error).__name__,))
+        return Findings([], (elide(str(error), 200) or type(error).__name__,))
 
 
 def schema_error(schema: Any) -> str:
@@ -95,7 +95,7 @@ def schema_error(schema: Any) -> str:
     try:
         _compiled(schema)
     except _InvalidSchemaError as error:
-        return str(error).removeprefix(_INVALID)
+        return str(error)
     except _UncheckedError:
         return ""
     return ""
@@ -106,45 +106,37 @@ class _CompiledSchema:
 
     def __init__(self, schema: Any) -> None:
         self.root = schema
-        self.anchors: dict[str, list[Any]] = {}
-        self._has_alternatives = self._has_references = self._is_evaluating = False
-        self._look_through()
         self.is_backtracking = False
+        self._anchors: dict[str, list[Any]] = {}
+        self._keywords: set[str] = set()
+        self._look_through()
         try:
-            try:
-                self._validator = compiled(schema)
-            except ValueError as error:
-                if not _is_of_pattern(error):
-                    raise
-                self.is_backtracking = True
-                self._validator = compiled(schema, _BACKTRACKS)
+            self._validator = compiled(schema)
         except ValueError as error:
-            raise _reason(error) from None
+            self.is_backtracking = _is_of_pattern(error)
+            self._validator = _compiled_patiently(schema, error)
 
     def check(self, value: object, most: int, effort: int) -> Findings:
         work = _Work(self, effort)
         units, visits = work.of(self.root, value)
         if units > _MOST_UNITS:
-            raise _UncheckedError("checking it would take too long")
+            raise _UncheckedError(_TOO_LONG)
         is_listed = visits <= _MOST_LISTED and visits * work.size(value) <= _MOST_COPIED
-        try:
-            if self._validator.is_valid(value):
-                return Findings([])
-        except UnicodeEncodeError:
-            return self.check(_without_surrogates(value), most, effort)
-        if self._has_alternatives and not is_listed:  # one error may copy thousands
+        is_valid, value = _tested(self._validator, value)
+        if is_valid:
+            return Findings([])
+        if not is_listed and self._keywords & {"anyOf", "oneOf"}:  # one error may copy thousands
             return Findings([SchemaError((), "it does not match the schema")])
         first = None if is_listed else first_error(self._validator, value)
         found = [first] if first is not None else list(self._validator.iter_errors(value))
-        is_unknown = any(map(_is_undecided, found))
         errors = [as_error(error) for error in found if not _is_undecided(error)]
-        unchecked = ("matching a pattern took too long",) if is_unknown else ()
-        return Findings(sorted(errors, key=_order)[:most], unchecked)
+        is_unknown = len(errors) < len(found)
+        errors.sort(key=lambda error: ([str(step) for step in error.path], error.message))
+        return Findings(errors[:most], ("matching a pattern took too long",) * is_unknown)
 
     def _look_through(self) -> None:
         """Refuse what takes too long to compile or cannot be counted; collect anchors."""
-        parts = characters = 0
-        stack = [self.root]
+        parts, characters, stack = 0, 0, [self.root]
         while stack:
             part = stack.pop()
             if isinstance(part, str):
@@ -154,40 +146,36 @@ class _CompiledSchema:
                 stack += part
             elif isinstance(part, dict):
                 characters += sum(map(len, part))
-                parts += 1 + self._noted(part)
+                parts += 1 + self._note(part)
                 stack += part.values()
-            if parts > _MOST_PARTS or characters > _MOST_CHARACTERS:
+            if parts > _MOST_PARTS or characters > _LARGEST:
                 raise _UncheckedError("the schema is too large")
+        if self._keywords.intersection(_REFERENCES) and self._keywords.intersection(_UNEVALUATED):
+            # Compiling takes time without limit.
+            raise _UncheckedError("it has unevaluatedProperties or unevaluatedItems and references")
 
-    def _noted(self, part: dict[str, Any]) -> int:
-        """How many ordinary parts the patterns of a part are worth."""
-        if part is not self.root and any(isinstance(part.get(n), str) for n in ("$id", "id")):
+    def _note(self, part: dict[str, Any]) -> int:
+        """Note the keywords of a part; returns how many parts its patterns are worth."""
+        self._keywords.update(part)
+        texts = {name: each for name, each in part.items() if isinstance(each, str)}
+        if part is not self.root and texts.keys() & {"$id", "id"}:
             # References within it would lead somewhere else.
             raise _UncheckedError("a part of the schema has an identifier of its own")
-        for keyword in _REFERENCES:
-            reference = part.get(keyword)
-            if isinstance(reference, str) and not reference.startswith("#"):
+        for reference in (texts[name] for name in _REFERENCES if name in texts):
+            if not reference.startswith("#"):
                 what = f"the reference {elide(reference, 60)!r} is not followed"
                 raise _UncheckedError(f"{what}: it leads out of the schema")
-        for keyword in ("$anchor", "$dynamicAnchor"):
-            if isinstance(name := part.get(keyword), str):
-                self.anchors.setdefault(f"#{name}", []).append(part)
-        self._has_alternatives |= "anyOf" in part or "oneOf" in part
-        self._has_references |= any(keyword in part for keyword in _REFERENCES)
-        self._is_evaluating |= any(keyword in part for keyword in _UNEVALUATED)
-        if self._has_references and self._is_evaluating:  # compiling takes time without limit
-            raise _UncheckedError("it has unevaluatedProperties or unevaluatedItems and references")
+        for name in (texts[name] for name in ("$anchor", "$dynamicAnchor") if name in texts):
+            self._anchors.setdefault(f"#{name}", []).append(part)
         named = part.get("patternProperties")
-        patterns = (part.get("pattern"), *(named if isinstance(named, dict) else ()))
-        return sum(_parts_of(each) for each in patterns if isinstance(each, str))
+        patterns = (texts.get("pattern", ""), *(named if isinstance(named, dict) else ()))
+        return sum(map(_parts_of, filter(None, patterns)))
 
     def targets(self, reference: str) -> list[Any]:
         """The parts of the schema that a reference may lead to."""
-        if reference == "#":
-            return [self.root]
-        if reference.startswith("#/"):
+        if reference.startswith("#/") or reference == "#":
             return [part_at(reference, self.root)]
-        return self.anchors[reference]
+        return self._anchors[reference]
 
 
 def compiled(schema: Any, backtracks: int | None = None) -> Validator:
@@ -206,17 +194,34 @@ def compiled(schema: Any, backtracks: int | None = None) -> Validator:
     )
 
 
+def _compiled_patiently(schema: Any, error: Any) -> Validator:
+    """A validator for a schema that failed to compile; with backtracking, if a pattern needs it."""
+    try:
+        if _is_of_pattern(error):
+            return compiled(schema, _BACKTRACKS)
+    except ValueError as again:
+        error = again
+    if _is_of_pattern(error):
+        pattern = elide(str(error.instance), 60)
+        raise _UncheckedError(f"the pattern {pattern!r} is not supported")
+    if not hasattr(error, "kind"):  # nested too deeply
+        raise _UncheckedError(str(error))
+    if error.kind.name == "$ref":  # it leads nowhere
+        raise _UncheckedError(elide(error.message, 200))
+    found = as_error(deepest(error))
+    where = f"{found.place}: " if found.path else ""
+    raise _InvalidSchemaError(elide(where + found.message, 163))
+
+
 def first_error(validator: Validator, value: object) -> ValidationError | None:
     """The first error if there is one, which is far cheaper than all.
 
     Raises:
         ValueError: the value is nested too deeply.
     """
-    try:
-        if validator.is_valid(value):
-            return None
-    except UnicodeEncodeError:
-        value = _without_surrogates(value)
+    is_valid, value = _tested(validator, value)
+    if is_valid:
+        return None
     from jsonschema_rs import ValidationError
 
     try:
@@ -226,9 +231,13 @@ def first_error(validator: Validator, value: object) -> ValidationError | None:
     return None
 
 
-def _without_surrogates(value: object) -> Any:
-    """Replace halves of surrogate pairs, which JSON texts may hold, but no Unicode text."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+def _tested(validator: Validator, value: object) -> tuple[bool, Any]:
+    """Test a value, and return it without halves of surrogate pairs, which JSON texts may hold."""
+    try:
+        return validator.is_valid(value), value
+    except UnicodeEncodeError:
+        value = json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+        return validator.is_valid(value), value
 
 
 def as_error(error: ValidationError) -> SchemaError:
@@ -242,7 +251,7 @@ def deepest(error: ValidationError) -> ValidationError:
 
     That is the one with the fewest wrong types and constants, then with the fewest errors.
     """
-    while branches := [branch for branch in _branches(error) if branch]:
+    while branches := list(filter(None, _branches(error))):
         error = min(branches, key=_distance)[0]
     return error
 
@@ -251,19 +260,13 @@ def _branches(error: ValidationError) -> list[list[ValidationError]]:
     return getattr(error.kind, "context", [])
 
 
-def _distance(branch: Sequence[ValidationError]) -> tuple[int, int]:
-    constants = [each for each in branch if each.kind.name in {"const", "enum", "type"}]
-    return len(constants), len(branch)
-
-
-def _order(error: SchemaError) -> tuple[list[str], str]:
-    return [str(step) for step in error.path], error.message
+def _distance(branch: list[ValidationError]) -> tuple[int, int]:
+    return sum(each.kind.name in {"const", "enum", "type"} for each in branch), len(branch)
 
 
 def _is_of_pattern(error: ValueError) -> bool:
-    from jsonschema_rs import ValidationErrorKind
-
-    return isinstance(getattr(error, "kind", None), ValidationErrorKind.Format)
+    kind = getattr(error, "kind", None)
+    return kind is not None and kind.name == "format"
 
 
 def _is_undecided(error: ValidationError) -> bool:
@@ -275,22 +278,6 @@ def _is_undecided(error: ValidationError) -> bool:
     return any(_is_undecided(each) for branch in _branches(error) for each in branch)
 
 
-def _reason(error: ValueError) -> _UncheckedError:
-    """Why a schema could not be compiled."""
-    from jsonschema_rs import ValidationError, ValidationErrorKind
-
-    if _is_of_pattern(error):
-        pattern = elide(str(getattr(error, "instance", "")), 60)
-        return _UncheckedError(f"the pattern {pattern!r} is not supported")
-    if not isinstance(error, ValidationError):  # nested too deeply
-        return _UncheckedError(str(error))
-    if isinstance(error.kind, ValidationErrorKind.Referencing):
-        return _UncheckedError(elide(error.message, _FAULT_LIMIT))
-    found = as_error(deepest(error))
-    what = f"{found.place}: {found.message}" if found.path else found.message
-    return _InvalidSchemaError(elide(_INVALID + what, _FAULT_LIMIT))
-
-
 class _Work:
     """Counts what checking a value can visit, each pair of schema and value once."""
 
@@ -298,7 +285,6 @@ class _Work:
         self._schema = schema
         self._left = effort
         self._known: dict[tuple[int, int], tuple[int, int] | None] = {}  # None while counting
-        self._sizes: dict[int, int] = {}
         self._depth = 0
 
     def of(self, part: Any, value: Any) -> tuple[int, int]:
@@ -309,16 +295,7 @@ class _Work:
         """
         if not isinstance(part, dict):
             return 1, 1
-        key = id(part), id(value)
-        if key not in self._known:
-            self._enter()
-            self._known[key] = None
-            self._known[key] = self._count(part, value)
-            self._depth -= 1
-        known = self._known[key]
-        if known is None:
-            raise RecursionError
-        return known
+        return self._once((id(part), id(value)), lambda: self._count(part, value))
 
     def size(self, value: Any) -> int:
         """Characters and parts of a value."""
@@ -326,27 +303,33 @@ class _Work:
             return len(value)
         if not isinstance(value, dict | list):
             return 1
-        if id(value) not in self._sizes:
-            self._enter()
-            parts = [*value, *value.values()] if isinstance(value, dict) else value
-            self._sizes[id(value)] = 1 + sum(map(self.size, parts))
-            self._depth -= 1
-        if self._sizes[id(value)] > _MOST_CHARACTERS:
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        size, _ = self._once((0, id(value)), lambda: (1 + sum(map(self.size, parts)), 0))
+        if size > _LARGEST:
             raise _UncheckedError("the value is too large")
-        return self._sizes[id(value)]
+        return size
 
-    def _enter(self) -> None:
-        self._left -= 1
-        self._depth += 1
-        if self._left < 0:
-            raise _UncheckedError("checking it would take too long")
-        if self._depth > _DEEPEST:
+    def _once(self, key: tuple[int, int], count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+        if key not in self._known:
+            self._left -= 1
+            self._depth += 1
+            if self._left < 0:
+                raise _UncheckedError(_TOO_LONG)
+            if self._depth > _DEEPEST:
+                raise RecursionError
+            self._known[key] = None
+            self._known[key] = count()
+            self._depth -= 1
+        known = self._known[key]
+        if known is None:
             raise RecursionError
+        return known
 
     def _count(self, part: dict[str, Any], value: Any) -> tuple[int, int]:
+        # What is in place is visited again to find out what was not evaluated.
+        times = 3 if any(keyword in part for keyword in _UNEVALUATED) else 1
         listed = [part[name] for name in ("enum", "const", "required") if name in part]
         units = 1 + len(part.get("properties", ())) + sum(map(self.size, listed))
-        visits = 1
         if isinstance(value, str):
             units += len(value) // 10 + self._of_matches(part.get("pattern"), (value,))
         elif part.get("uniqueItems"):
@@ -354,20 +337,19 @@ class _Work:
         if isinstance(value, dict):
             for pattern in part.get("patternProperties", ()):
                 units += len(value) + self._of_matches(pattern, value)
-        for inner in self._in_place(part, value):
-            more, visited = self.of(inner, value)
-            units, visits = units + more, visits + visited
-        if any(keyword in part for keyword in _UNEVALUATED):  # what is in place is visited again
-            units, visits = 3 * units, 3 * visits
-        for inner, member in _applied(part, value):
+        units, visits = times * units, times
+        in_place = ((inner, value, times) for inner in self._in_place(part, value))
+        for inner, member, factor in itertools.chain(in_place, _applied(part, value)):
             more, visited = self.of(inner, member)
-            units, visits = units + more, visits + visited
+            units, visits = units + factor * more, visits + factor * visited
         return units, visits
 
     def _in_place(self, part: dict[str, Any], value: Any) -> Iterator[Any]:
-        for keyword in _LISTS:
+        for keyword in ("allOf", "anyOf", "oneOf"):
             yield from part.get(keyword, ())
-        yield from (part[keyword] for keyword in _SINGLE if keyword in part)
+        for keyword in ("not", "if", "then", "else"):
+            if keyword in part:
+                yield part[keyword]
         for keyword in ("dependentSchemas", "dependencies") if isinstance(value, dict) else ():
             yield from part.get(keyword, {}).values()
         for keyword in _REFERENCES:
@@ -386,23 +368,27 @@ class _Work:
         return 2 * _BACKTRACKS * len(texts)
 
 
-def _applied(part: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
-    """Subschemas with the members or items that they apply to."""
+def _applied(part: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any, int]]:
+    """Subschemas with the members or items that they apply to, each once."""
     if isinstance(value, dict):
         named = part.get("properties", {})
-        yield from ((inner, value[name]) for name, inner in named.items() if name in value)
+        yield from ((inner, value[name], 1) for name, inner in named.items() if name in value)
+        if "propertyNames" in part:
+            yield from ((part["propertyNames"], name, 1) for name in value)
         others = [member for name, member in value.items() if name not in named]
-        yield from ((part.get("additionalProperties"), member) for member in others)
         every = (*part.get("patternProperties", {}).values(), part.get("unevaluatedProperties"))
-        yield from ((inner, member) for inner in every for member in value.values())
-        yield from ((part.get("propertyNames"), name) for name in value)
+        rest, members = part.get("additionalProperties"), list(value.values())
     elif isinstance(value, list):
-        items = part.get("items")
-        first = items if isinstance(items, list) else part.get("prefixItems", ())
-        yield from zip(first, value, strict=False)
-        rest = part.get("additionalItems") if isinstance(items, list) else items
-        every = (rest, part.get("contains"), part.get("unevaluatedItems"))
-        yield from ((inner, member) for inner in every for member in value)
+        first, rest = part.get("prefixItems", ()), part.get("items")
+        if isinstance(rest, list):
+            first, rest = rest, part.get("additionalItems")
+        yield from zip(first, value, itertools.repeat(1))
+        every = (part.get("contains"), part.get("unevaluatedItems"))
+        others = members = value
+    else:
+        return
+    yield from ((rest, member, 1) for member in others)
+    yield from ((inner, member, 1) for inner in every for member in members)
 
 
 def _parts_of(pattern: str) -> int:

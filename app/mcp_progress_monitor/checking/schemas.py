@@ -44,8 +44,7 @@ class OfficialSchema:
     """The schema of one revision, which finds the definition for a message."""
 
     def __init__(self, revision: str) -> None:
-        path = resource(f"schemas/{revision}.json")
-        whole = json.loads(path.read_text(encoding="utf-8"))
+        whole = json.loads(resource(f"schemas/{revision}.json").read_text(encoding="utf-8"))
         self._key = "$defs" if "$defs" in whole else "definitions"
         self._all: JsonObject = whole[self._key]
         self._head = {"$schema": whole["$schema"]}
@@ -108,22 +107,8 @@ class SchemaChecks:
 
         Frames in `known` violate another rule, which says more.
         """
-        for number, due, raw in self._due(connection_of, frames, facts):
-            found = None if number in known else self._check(due, raw)
-            if found is not None:
-                yield due.connection, Evidence(found, number, due.request, due.by)
-
-    def _due(
-        self,
-        connection_of: Callable[[str], JudgedConnection],
-        frames: Sequence[Frame],
-        facts: Sequence[Fact],
-    ) -> Iterator[tuple[int, Due, bytes]]:
-        """The messages to check: the number of the frame, the definition, and the bytes."""
         others = others_of(facts)
-        self.checked += len(facts) - len(others)  # plain ticks fit by how they were read
-        if not others:
-            return
+        self.checked += len(facts) - len(others)
         alike: dict[object, Due | None] = {}
         is_run = type(facts) is FactRun  # of one connection's server
         for fact in others:
@@ -138,9 +123,11 @@ class SchemaChecks:
                 continue
             else:
                 due = _due(connection_of, fact)
-            raw = b"" if due is None else raw_of(frames, fact.number)
-            if due is not None and raw:
-                yield fact.number, due, raw
+            if due is None or not (raw := raw_of(frames, fact.number)) or fact.number in known:
+                continue
+            found = self._check(due, raw)
+            if found is not None:
+                yield due.connection, Evidence(found, fact.number, due.request, due.by)
 
     def _check(self, due: Due, raw: bytes) -> Finding | None:
         if len(raw) > OVERSIZED:
@@ -152,7 +139,7 @@ class SchemaChecks:
             return None  # another rule reports that
         value = message if due.member is None else message.get(due.member)
         try:
-            found = first_error(official_schema(due.revision).validator(due.name), value)
+            found = first_error(due.schema.validator(due.name), value)
         except ValueError:  # nested too deeply
             self.unchecked += 1
             return None
@@ -166,7 +153,7 @@ class Due(NamedTuple):
     """The definition that a message, or its `member`, has to fit."""
 
     connection: JudgedConnection
-    revision: str
+    schema: OfficialSchema
     name: str
     member: str | None
     request: int | None
@@ -183,31 +170,22 @@ def _due(connection_of: Callable[[str], JudgedConnection], fact: Fact) -> Due | 
     revision = _revision(connection, fact)
     if revision is None:
         return None
-    schema = official_schema(revision)
+    schema, member = official_schema(revision), None
     if isinstance(fact, RequestAnswered):
-        return _due_of_answer(connection, schema, revision, fact)
-    name = schema.of_message(_method(fact))
-    request = fact.number if isinstance(fact, RequestMade) else getattr(fact, "request", None)
-    if name is None:
-        return None
-    return Due(connection, revision, name, None, request, fact.sender)
-
-
-def _due_of_answer(
-    connection: JudgedConnection, schema: OfficialSchema, revision: str, fact: RequestAnswered
-) -> Due | None:
-    call = connection.call_of(fact.request)
-    if call is None or fact.standing is RequestStanding.UNKNOWN:
-        return None
-    if call.method.startswith(OF_TASKS) and schema.of_message(call.method) is None:
-        return None
-    if fact.error is not None:
-        name, member = schema.of_error(), None
+        call = connection.call_of(fact.request)
+        if call is None or fact.standing is RequestStanding.UNKNOWN:
+            return None
+        request: int | None = call.number
+        if call.method.startswith(OF_TASKS) and schema.of_message(call.method) is None:
+            return None
+        if fact.error is not None:
+            name = schema.of_error()
+        else:
+            name, member = schema.of_result(call.method, call.params, fact.result or {}), "result"
     else:
-        name, member = schema.of_result(call.method, call.params, fact.result or {}), "result"
-    if name is None:
-        return None
-    return Due(connection, revision, name, member, call.number, fact.sender)
+        name = schema.of_message(_method(fact))
+        request = fact.number if isinstance(fact, RequestMade) else getattr(fact, "request", None)
+    return None if name is None else Due(connection, schema, name, member, request, fact.sender)
 
 
 def _revision(connection: JudgedConnection, fact: Fact) -> str | None:
