@@ -261,6 +261,32 @@ def _anchor(id_: str, title: str) -> str:
     return kept.replace(" ", "-")
 
 
+def settings() -> str:
+    """The page of settings, in the order of the dialog."""
+    from mcp_progress_monitor.gui.user_settings import SECTIONS
+
+    lines = [
+        _heading("Settings"),
+        (
+            "Ctrl+, opens them. Those of recordings are saved in "
+            "`recordings/settings.json` of the data folder, the others in `window.ini`."
+        ),
+    ]
+    for section in SECTIONS:
+        group, cells = "", []
+        for row in section.rows():
+            group = row.heading or group
+            if setting := section.settings().get(row.name):
+                title = f"{row.within.text} {row.title}".strip()
+                title = title if group in {title, section.title} else f"{group}: {title}"
+                cells.append((title, row.tip, setting.shown(setting.default), setting.range))
+        lines += [
+            f"## {section.title}",
+            _table(("setting", "what it does", "default", "values"), cells),
+        ]
+    return _page(lines)
+
+
 def keys() -> str:
     """The page of keys: of every window that the program can open, one table a place."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -404,6 +430,7 @@ PAGES: Final = {
     "clients.md": clients,
     "exit-codes.md": exit_codes,
     "rules.md": rules,
+    "settings.md": settings,
     "keys.md": keys,
 }
 

@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,8 @@ from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.calls.shelf import SaveCallDialog, SavedCallsDialog
 from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
+from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.confirmations import (
-    ConfirmationPage,
     EndAction,
     EndQuestion,
     ForgetQuestion,
@@ -46,7 +47,6 @@ from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.notifications.controller import new_mini_action
-from mcp_progress_monitor.gui.notifications.notification_settings import NotificationPage
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
@@ -58,35 +58,25 @@ from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
+from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
 from mcp_progress_monitor.gui.settings.keys import KeysPage
-from mcp_progress_monitor.gui.settings.pages import (
-    AppearancePage,
-    GeneralPage,
-    LimitsPage,
-    PrivacyPage,
-    RecordingsPage,
-    SettingsDialog,
-    SettingsPage,
-)
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.tasks.dialog import ListedTask, TasksDialog
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.traffic.details import MessagesDialog, NoteEditor
 from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
-from mcp_progress_monitor.gui.user_settings import ConfirmationSettings, NotificationSettings
+from mcp_progress_monitor.gui.user_settings import SECTIONS, RecordingChoices
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side, TaskView
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
 from mcp_progress_monitor.recording.folder import RecordingEntry
-from mcp_progress_monitor.recording.settings import RecordingSettings
 from mcp_progress_monitor.snapshots.definitions import (
     FileWatch,
     HttpDefinition,
     OAuthClient,
     StdioDefinition,
 )
-from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, SignIn
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, Root
 from mcp_progress_monitor.tracker.snapshot import TaskSnapshot
@@ -103,6 +93,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtCore import QRect
+
+    from mcp_progress_monitor.gui.setting_rows import Section
 
 FRAME = 32
 """What a desktop's title bar takes from the height of a screen."""
@@ -251,7 +243,9 @@ class EveryWindow(QObject):
         doctor = DoctorPane(appearance)
         doctor.show_report(CRASHED._replace(server=words, address=words), 0.0)
         yield doctor
-        recordings = RecordingsDialog(folder / words.replace("/", "_"), RecordingSettings())
+        recordings = RecordingsDialog(
+            folder / words.replace("/", "_"), RecordingChoices(), appearance
+        )
         path = folder / (words.replace("/", "_") + ".mcprec")
         recordings.show_entries([RecordingEntry(path, (path,), 900, time.time(), False)])
         yield recordings
@@ -280,37 +274,20 @@ class EveryWindow(QObject):
         return palette
 
     def _settings(self) -> Iterator[QWidget]:
-        held, look, kept = self.kept[0], self.appearance, Preferences(self._folder)
+        held, look, words = self.kept[0], self.appearance, self._words
         assert isinstance(held, MainWindow)
-        theme, size = held.theme, held.text_size
-        words = self._words
-        folder = self._folder / words.replace("/", "_")
-        notify = NotificationSettings(servers={words: "none"})
-        pages = (
-            SettingsPage("general", "General", "settings", lambda on: GeneralPage(kept, look, on)),
-            SettingsPage(
-                "look", "Appearance", "image", lambda on: AppearancePage(theme, size, look, on)
-            ),
-            SettingsPage(
-                "limits", "Limits", "recent", lambda on: LimitsPage(DEFAULT_LIMITS, 5, look, on)
-            ),
-            SettingsPage(
-                "records",
-                "Records",
-                "log",
-                lambda on: RecordingsPage(RecordingSettings(), look, on),
-            ),
-            SettingsPage(
-                "privacy", "Privacy", "info", lambda on: PrivacyPage(folder, kept, look, on)
-            ),
-            SettingsPage(
-                "notify", "Notify", "info", lambda on: NotificationPage(notify, [words, "b"], on)
-            ),
-            SettingsPage(
-                "ask", "Ask", "help", lambda on: ConfirmationPage(ConfirmationSettings(), on)
+        facts = {"folder": str(self._folder / words.replace("/", "_"))}
+
+        def page(section: type[Section], on: QWidget) -> QWidget:
+            return SettingsForm(section(), look, on, [words, "b"], facts)
+
+        pages = [
+            *(
+                SettingsPage(each.key, each.title, each.icon, partial(page, each))
+                for each in SECTIONS
             ),
             SettingsPage("keys", "Keys", "edit", lambda on: KeysPage(held.shortcuts, look, on)),
-        )
+        ]
         for each in pages:
             dialog = SettingsDialog(pages, look)
             dialog.open_page(each.key)

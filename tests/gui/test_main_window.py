@@ -38,6 +38,7 @@ from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.gui.user_settings import LimitSettings
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.gui.jobs.job_lists import asked, heard
@@ -290,9 +291,7 @@ def test_garbage_in_what_was_kept_leaves_the_window_as_it_is_at_first(
         kept.keep_json(name, {"columns": "zzz", "widths": [1, "a"], "server": 5, "filter": []})
     first, window = window_on(qtbot, tmp_path / "other"), window_on(qtbot, tmp_path)
     assert window.size() == first.size()
-    attempts = window.job_pane.attempts.limit.value()
-    window.restore_limit()
-    assert window.job_pane.attempts.limit.value() == attempts
+    assert window.settings.of(LimitSettings) == LimitSettings()
     for make in window.late.steps():
         make()
 

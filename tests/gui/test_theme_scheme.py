@@ -20,6 +20,7 @@ from mcp_progress_monitor.gui.theme import (
     contrast,
     is_dark,
 )
+from mcp_progress_monitor.gui.user_settings import UserSettings
 from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def choice(qapp: QApplication, tmp_path: Path) -> Iterator[ThemeChoice]:
     parent = QObject(qapp)
-    made = ThemeChoice(Preferences(tmp_path), parent)
+    made = ThemeChoice(UserSettings(Preferences(tmp_path)), parent)
     yield made
     made.choose("system")
     parent.deleteLater()

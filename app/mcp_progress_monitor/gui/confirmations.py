@@ -1,4 +1,4 @@
-"""Confirmations before something is lost, such as running jobs; their page in the settings.
+"""Confirmations before something is lost, such as running jobs.
 
 Dialogs are opened, never run in a nested event loop.
 """
@@ -8,19 +8,12 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
-from mcp_progress_monitor.gui.common.controls import (
-    heading,
-    plain_tip,
-    push_button,
-    show_warning_sign,
-)
-from mcp_progress_monitor.gui.common.layout import in_column, open_dialog, order_tabs
-from mcp_progress_monitor.gui.theme import GAP
-from mcp_progress_monitor.gui.user_settings import ConfirmationSettings
+from mcp_progress_monitor.gui.common.controls import plain_tip, show_warning_sign
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -436,65 +429,3 @@ def _show_again(window: QWidget) -> None:
 def _lines_of(lines: Iterable[str]) -> str:
     """Lines that a message box wraps, but not between a number and its unit."""
     return "\n".join(lines).replace(" %", "\u00a0%")
-
-
-_QUESTIONS: Final = (
-    ("quit", "&Quit while jobs are running"),
-    ("disconnect", "&Disconnect a server that has running jobs"),
-    ("restart", "&Restart a server that has running jobs"),
-    ("disable", "D&isable a server that has running jobs"),
-    ("sign_out", "Sign &out of a server that has running jobs"),
-    ("remove", "Re&move a server"),
-    ("forget", "&Forget a resumable job"),
-    ("reissue", "Re-i&ssue a request, which may do its work twice"),
-)
-
-
-class ConfirmationPage(QWidget):
-    """Shows and edits `ConfirmationSettings`; the owner applies them on `changed`."""
-
-    changed = Signal(object)  # the settings chosen now
-
-    def __init__(self, settings: ConfirmationSettings, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._settings = settings
-        column = in_column(heading("Ask before you", self), of=self, spacing=GAP)
-        column.setContentsMargins(0, 0, GAP, 0)
-        self._boxes = {name: QCheckBox(text, self) for name, text in _QUESTIONS}
-        for box in self._boxes.values():
-            box.setToolTip("Ask before this happens; “Don't ask again” turns it off")
-            column.addWidget(box)
-        self._all = push_button(
-            self, "Ask about &everything again", "Reset every “Don't ask again”"
-        )
-        column.addSpacing(GAP)
-        column.addWidget(self._all, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addStretch(1)
-        order_tabs(self)
-        self.show_settings(settings)
-        for box in self._boxes.values():
-            box.toggled.connect(self._on_edited)
-        self._all.clicked.connect(self._on_all)
-
-    @property
-    def settings(self) -> ConfirmationSettings:
-        return self._settings
-
-    def show_settings(self, settings: ConfirmationSettings) -> None:
-        with QSignalBlocker(self):
-            for name, box in self._boxes.items():
-                box.setChecked(bool(getattr(settings, name)))
-        self._settings = settings
-        self._all.setEnabled(settings != ConfirmationSettings())
-
-    @Slot()
-    def _on_edited(self) -> None:
-        chosen = {name: box.isChecked() for name, box in self._boxes.items()}
-        self._settings = ConfirmationSettings(**chosen)
-        self._all.setEnabled(self._settings != ConfirmationSettings())
-        self.changed.emit(self._settings)
-
-    @Slot()
-    def _on_all(self) -> None:
-        self.show_settings(ConfirmationSettings())
-        self.changed.emit(self._settings)

@@ -52,6 +52,7 @@ from mcp_progress_monitor.gui.servers.watched import WatchedList
 from mcp_progress_monitor.gui.theme import TextSize, ThemeChoice
 from mcp_progress_monitor.gui.tool_bar import ToolBar
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
+from mcp_progress_monitor.gui.user_settings import UserSettings
 from mcp_progress_monitor.gui.welcome import Welcome
 from mcp_progress_monitor.wording.jobs import selection
 
@@ -120,8 +121,9 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.appearance = appearance
         self._preferences = preferences
-        self.theme = ThemeChoice(preferences, self)
-        self.text_size = TextSize(preferences, self)
+        self.settings = UserSettings(preferences, self)
+        self.theme = ThemeChoice(self.settings, self)
+        self.text_size = TextSize(self.settings, self)
         appearance.follow(QGuiApplication.palette())  # of that theme: every icon is made once
         self.actions_ = Actions(appearance, self)
         self.notices = NoticeBar(self)
@@ -424,20 +426,6 @@ class MainWindow(QMainWindow):
             keep.keep_json("stderr/look", self.stderr_pane.state())
         if self.late.findings.is_made:
             keep.keep_json("findings/look", self.findings_pane.state())
-
-    def remember_limit(self) -> None:
-        """Save the limit of automatic attempts; a recording's window has none."""
-        if not self.late.job.is_made:
-            return
-        limit = self.job_pane.attempts.limit.value()
-        self._preferences.keep_json("jobs/automatic", {"limit": limit})
-
-    def restore_limit(self) -> None:
-        """Restore the limit of automatic attempts, once its change is listened to."""
-        limit = self._preferences.json_of("jobs/automatic").get("limit")
-        field = self.job_pane.attempts.limit
-        if isinstance(limit, int) and field.minimum() <= limit <= field.maximum():
-            field.setValue(limit)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Set the first sizes of the docks; Qt accepts them only once there is a layout."""

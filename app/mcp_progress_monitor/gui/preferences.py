@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from PySide6.QtCore import QByteArray, QSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-GENERAL: Final = "settings/general"
-PRIVACY: Final = "settings/privacy"
-"""Keys of what the user chose in the settings: names, each of them on unless switched off."""
+    from mcp_progress_monitor.gui.setting_rows import Setting
+
+T = TypeVar("T")
+
 KEYS: Final = "keys"  # key of the user's own keys, by the names of their commands
 _VERSION = 1  # of the window's layout: a state of another version is left aside
 
@@ -65,6 +66,14 @@ class Preferences:
         if self._keeps_layout or not _is_layout(key):
             self._settings.setValue(f"v{_VERSION}/{key}", json.dumps(value))
 
+    def value(self, setting: Setting[T]) -> T:
+        """The saved value of a setting, or its default."""
+        return setting.kept(self.json_of)
+
+    def keep_setting(self, setting: Setting[T], value: T) -> None:
+        key, name = setting.place
+        self.keep_json(key, {**self.json_of(key), name: setting.written(value)})
+
     def save(self) -> bool:
         """Write to disk; False if that failed (a full or read-only disk)."""
         self._settings.sync()
@@ -73,11 +82,6 @@ class Preferences:
             with contextlib.suppress(OSError):  # missing, or owned by another user
                 self._path.chmod(0o600)
         return self._settings.status() is QSettings.Status.NoError
-
-
-def is_on(preferences: Preferences, key: str, name: str) -> bool:
-    """Whether a setting is on; all of them are until they are switched off."""
-    return preferences.json_of(key).get(name) is not False
 
 
 def _is_layout(key: str) -> bool:

@@ -13,7 +13,7 @@ from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
-from mcp_progress_monitor.gui.confirmations import ConfirmationPage, EndGuard
+from mcp_progress_monitor.gui.confirmations import EndGuard
 from mcp_progress_monitor.gui.deferred_startup import loading
 from mcp_progress_monitor.gui.jobs import commands as on_jobs
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
@@ -30,7 +30,7 @@ from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.undo import UndoOffer
-from mcp_progress_monitor.gui.user_settings import UserSettings
+from mcp_progress_monitor.gui.user_settings import LimitSettings
 from mcp_progress_monitor.gui.window_program import WindowProgram
 from mcp_progress_monitor.playback.following import delete_abandoned_spools
 from mcp_progress_monitor.recording.folder import LIVE
@@ -42,13 +42,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import anyio
-    from PySide6.QtWidgets import QApplication, QWidget
+    from PySide6.QtWidgets import QApplication
 
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.launch_options import WindowOptions
     from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.setting_rows import Section
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
@@ -129,7 +130,7 @@ class Program(WindowProgram):
         self._models.follow(self.engine, self.engine.recording.flush)
         self._models.watched.set_source(self.engine.watched)
         self._status.count_watched(self._models.watched.servers)
-        self.settings = UserSettings(self._preferences, self)
+        self.settings = self.window.settings
         self.undo = UndoOffer(self.window)
         self.window.offer_undo(self.undo.action)
         self.end_guard = EndGuard(self.window, self.engine, self.settings)
@@ -174,7 +175,6 @@ class Program(WindowProgram):
             self._options.data_dir,
             f"Session of {today}",
             self.engine,
-            {"notifications": self._notification_page, "confirmations": self._confirmation_page},
         )
         self.findings.counted.connect(self._status.count_findings)
         self.notifications = NotificationsController(
@@ -188,6 +188,9 @@ class Program(WindowProgram):
         self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._report, self._navigation.open_job
         )
+        self._limits = LimitSettings()
+        self._on_settings_changed(self.settings.of(LimitSettings))
+        self.settings.changed.connect(self._on_settings_changed)
         self._join_palette()
         self._join_drops()
         self._join_feed()
@@ -259,7 +262,6 @@ class Program(WindowProgram):
         palette.server_chosen.connect(self.calls.show_server)
         palette.connect_chosen.connect(self.servers.connect_server)
         palette.offer_chosen.connect(self.calls.new_call_of)
-        self.settings_dialog.forget_requested.connect(self._on_forget_requested)
 
     def _join_drops(self) -> None:
         drops = self.drops
@@ -267,27 +269,23 @@ class Program(WindowProgram):
         drops.program_dropped.connect(self.catalogue_dialogs.ask_about_program)
         drops.address_dropped.connect(self.catalogue_dialogs.ask_about_address)
 
-    def _notification_page(self, parent: QWidget) -> QWidget:
-        from mcp_progress_monitor.gui.notifications.notification_settings import NotificationPage
+    @Slot(object)
+    def _on_settings_changed(self, values: Section) -> None:
+        if not isinstance(values, LimitSettings):
+            return
+        before, self._limits = self._limits, values
+        self.engine.calls.default_limits = values.of_calls
+        if values.attempts != before.attempts:
+            self.jobs.set_limit(values.attempts)
+            if self.window.late.job.is_made:
+                self.window.job_pane.attempts.limit.setValue(values.attempts)
 
-        page = NotificationPage(self.settings.notifications, self.engine.servers.names(), parent)
-        page.changed.connect(self.settings.set_notifications)
-        return page
+    @Slot(int)
+    def _on_attempts_chosen(self, attempts: int) -> None:
+        self.settings.set(LimitSettings.attempts, attempts)
 
-    def _confirmation_page(self, parent: QWidget) -> QWidget:
-        page = ConfirmationPage(self.settings.confirmations, parent)
-        page.changed.connect(self.settings.set_confirmations)
-        return page
-
-    @Slot(str)
-    def _on_forget_requested(self, what: str) -> None:
-        """Delete remembered data that the user wants forgotten."""
-        forget: Mapping[str, Callable[[], None]] = {
-            "arguments": self.calls.forget_arguments,
-            "palette": self.palette.forget,
-            "recordings": self.recordings.forget_opened,
-        }
-        forget[what]()
+    def _forget_arguments(self) -> None:
+        self.calls.forget_arguments()
 
     def _join_feed(self) -> None:
         feed = self._models.feed
@@ -323,8 +321,8 @@ class Program(WindowProgram):
         pane, jobs = self.window.job_pane, self.jobs
         pane.extension_requested.connect(jobs.extend)
         pane.limits_requested.connect(jobs.set_limits)
-        pane.automatic_limit_changed.connect(self.jobs.set_limit)
-        self.window.restore_limit()
+        pane.attempts.limit.setValue(self._limits.attempts)
+        pane.automatic_limit_changed.connect(self._on_attempts_chosen)
 
     def _join_actions(self) -> None:
         do = self.window.actions_
@@ -400,7 +398,6 @@ class Program(WindowProgram):
         self.engine.tasks.leave()
         self.notifications.close()
         self.window.remember()
-        self.window.remember_limit()
         self.calls.close()
         self._put_window_away()
 

@@ -29,6 +29,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.gui.user_settings import AppearanceSettings
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QMenu
 
-    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 
@@ -374,7 +375,6 @@ def smaller(font: QFont) -> QFont:
     return small
 
 
-_KEY: Final = "appearance"
 _BASES: Final = {
     # button, window, base, text, accent
     "dark": ("#3d3d42", "#222225", "#2c2c30", "#e6e6e8", "#3d8fd1"),
@@ -394,47 +394,44 @@ _THEMES: Final = {
 
 
 class ThemeChoice(QObject):
-    """Exclusive actions; the chosen one is applied at once and kept."""
+    """Applies the theme of the settings; its exclusive actions choose another."""
 
-    def __init__(self, preferences: Preferences, parent: QObject) -> None:
+    def __init__(self, settings: UserSettings, parent: QObject) -> None:
         super().__init__(parent)
-        self._preferences = preferences
+        self._settings = settings
         self._group = QActionGroup(self)
-        titles = {
-            "system": "&System",
-            "light": "&Light",
-            "dark": "&Dark",
-            "contrast": "High &contrast",
-        }
-        chosen = preferences.json_of(_KEY).get("scheme", "system")
-        for name in _THEMES:
-            action = QAction(titles[name], self)
+        for name, title in AppearanceSettings.scheme.choices.items():
+            action = QAction(title, self)
             action.setCheckable(True)
             action.setData(name)
-            action.setChecked(name == chosen)
             self._group.addAction(action)
         self._group.triggered.connect(self._on_triggered)
+        settings.changed.connect(self._on_changed)
         self._has_outlines = False
-        self._apply(chosen if isinstance(chosen, str) else "system")
+        self._applied = ""
+        self._on_changed()
 
     @property
     def chosen(self) -> str:
-        chosen = (str(each.data()) for each in self._group.actions() if each.isChecked())
-        return next(chosen, "system")
+        return self._settings.of(AppearanceSettings).scheme
 
     def add_to(self, menu: QMenu) -> None:
         menu.addActions(self._group.actions())
 
     def choose(self, name: str) -> None:
-        for action in self._group.actions():
-            if action.data() == name:
-                action.trigger()
+        self._settings.set(AppearanceSettings.scheme, name)
 
     @Slot(QAction)
     def _on_triggered(self, action: QAction) -> None:
-        name = str(action.data())
-        self._preferences.keep_json(_KEY, {"scheme": name})
-        self._apply(name)
+        self.choose(str(action.data()))
+
+    @Slot()
+    def _on_changed(self) -> None:
+        if self.chosen != self._applied:
+            self._applied = self.chosen
+            for action in self._group.actions():
+                action.setChecked(action.data() == self.chosen)
+            self._apply(self.chosen)
 
     def _apply(self, name: str) -> None:
         scheme = _THEMES.get(name, Qt.ColorScheme.Unknown)
@@ -474,31 +471,25 @@ def _deepen_selection(palette: QPalette) -> None:
         QGuiApplication.setPalette(palette)
 
 
-TEXT_SIZES: Final = (80, 90, 100, 110, 125, 150, 175, 200)  # percent of the system's size of text
-_TEXT_SIZE: Final = "text-size"
-
-
 class TextSize(QObject):
-    """The size of all text, in percent of the system's: applied at once and kept."""
+    """Applies the size of text of the settings, in percent of the system's."""
 
-    def __init__(self, preferences: Preferences, parent: QObject) -> None:
+    def __init__(self, settings: UserSettings, parent: QObject) -> None:
         super().__init__(parent)
-        self._preferences = preferences
+        self._settings = settings
         self._usual = QApplication.font().pointSizeF()
-        kept = preferences.json_of(_TEXT_SIZE).get("percent")
-        self.percent = kept if kept in TEXT_SIZES else 100
-        if self.percent != 100:
-            self._apply()
+        self._applied = 100
+        self._on_changed()
+        settings.changed.connect(self._on_changed)
 
-    def choose(self, percent: int) -> None:
-        self.percent = percent
-        self._preferences.keep_json(_TEXT_SIZE, {"percent": percent})
-        self._apply()
-
-    def _apply(self) -> None:
-        font = QApplication.font()
-        font.setPointSizeF(self._usual * self.percent / 100)
-        QApplication.setFont(font)
+    @Slot()
+    def _on_changed(self) -> None:
+        percent = self._settings.of(AppearanceSettings).percent
+        if percent != self._applied:
+            self._applied = percent
+            font = QApplication.font()
+            font.setPointSizeF(self._usual * percent / 100)
+            QApplication.setFont(font)
 
 
 def is_dark(palette: QPalette) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from mcp_progress_monitor.gui.calls.memory import forget_arguments
 from mcp_progress_monitor.gui.command_palette.controller import PaletteController
 from mcp_progress_monitor.gui.drop_controller import Drops
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
@@ -14,15 +15,13 @@ from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.commands import FINDINGS
 from mcp_progress_monitor.gui.navigation import Navigation
-from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.settings.controller import SettingsController
+from mcp_progress_monitor.gui.user_settings import PrivacySettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-
-    from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.errors import ErrorDetails
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.shortcuts import Shortcuts
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.playback.playback import Playback
     from mcp_progress_monitor.protocol.frames import Frame
@@ -52,9 +52,8 @@ class WindowProgram(QObject):
         data_dir: Path,
         title: str,
         engine: Engine | None = None,
-        pages: Mapping[str, Callable[[QWidget], QWidget]] | None = None,
     ) -> None:
-        """Make what shows `source` and exports it as `title`; `pages` are more settings.
+        """Make what shows `source` and exports it as `title`.
 
         Without an `engine` nothing is live: there are no servers to be added or called.
         """
@@ -66,19 +65,30 @@ class WindowProgram(QObject):
         )
         self.exports = ExportController(window, source, tasks, self._report, title)
         self._saving = StderrSaver(window, tasks)
-        remembers = partial(is_on, self._preferences, PRIVACY, "recordings")
-        self.recordings = RecordingsController(window, tasks, self._report, data_dir, remembers)
+        remembers = partial(self._preferences.value, PrivacySettings.recordings)
+        self.recordings = RecordingsController(
+            window,
+            window.actions_,
+            window.recent_menu,
+            appearance,
+            tasks,
+            self._report,
+            data_dir,
+            remembers,
+        )
         self.drops = Drops(window, tasks, self._report, is_live=engine is not None)
         self.settings_dialog = SettingsController(
             window,
-            self._preferences,
+            window.actions_,
+            window.settings,
             appearance,
             tasks,
-            self.recordings,
             data_dir.absolute(),
+            self._all_shortcuts,
             engine,
-            pages,
         )
+        self.settings_dialog.recording_chosen.connect(self.recordings.save_choices)
+        self.settings_dialog.pressed.connect(self._on_setting_pressed)
         self.palette = PaletteController(
             window, shared, self._preferences, appearance, tasks, self.recordings.folder
         )
@@ -100,6 +110,30 @@ class WindowProgram(QObject):
 
     def _report(self, error: ErrorDetails) -> None:
         raise NotImplementedError
+
+    def _all_shortcuts(self) -> Shortcuts:
+        """The keys of all commands, which panes have only once they are made."""
+        for make in self._shared_window.late.steps():
+            make()
+        return self._shared_window.shortcuts
+
+    @Slot(str)
+    def _on_setting_pressed(self, button: str) -> None:
+        """Do what a button of the settings is for."""
+        work: Mapping[str, Callable[[], None]] = {
+            "associate": self.recordings.ask_to_associate,
+            "manage": self.recordings.show_recordings,
+            "show_folder": self.recordings.show_data_folder,
+            "forget_recordings": self.recordings.forget_opened,
+            "forget_palette": self.palette.forget,
+            "forget_arguments": self._forget_arguments,
+        }
+        if button in work:
+            work[button]()
+
+    def _forget_arguments(self) -> None:
+        """Forget the arguments of calls: by default those of the windows that make calls."""
+        forget_arguments(self._preferences)
 
     @Slot(object)
     def _on_stderr_added(self, frames: Sequence[Frame]) -> None:

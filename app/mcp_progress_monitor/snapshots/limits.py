@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self, TypeAlias, get_args
+from typing import Final, Literal, NamedTuple, Self, TypeAlias, get_args
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, STREAMS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LogLevel: TypeAlias = Literal[
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
@@ -93,16 +90,6 @@ class DefaultLimits(NamedTuple):
 
 
 DEFAULT_LIMITS: Final = DefaultLimits()
-
-
-def read_defaults(kept: Mapping[str, object]) -> DefaultLimits:
-    """The saved default limits by name; invalid ones are replaced by the built-in default."""
-    found = {
-        name: float(value)
-        for name in DefaultLimits._fields
-        if isinstance(value := kept.get(name), int | float) and 0 <= value <= LONGEST_LIMIT_S
-    }
-    return DEFAULT_LIMITS._replace(**found)
 
 
 def usual_limits(

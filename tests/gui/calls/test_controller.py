@@ -15,7 +15,7 @@ from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.jobs.commands import COPY_COMMAND, COPY_CURL
 from mcp_progress_monitor.gui.launch_options import WindowOptions
-from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, Preferences
+from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.snapshots.definitions import demo_definition
@@ -110,8 +110,8 @@ async def test_the_page_goes_with_its_server(qapp: QApplication, data_dir: Path)
 
 async def test_no_page_opens_where_that_is_not_wanted(qapp: QApplication, data_dir: Path) -> None:
     kept = Preferences(data_dir)
-    kept.keep_json(GENERAL, {"opens_page": False})
-    kept.keep_json(PRIVACY, {"arguments": False})
+    kept.keep_json("settings/general", {"opens_page": False})
+    kept.keep_json("settings/privacy", {"arguments": False})
     kept.save()
     async with running(qapp, data_dir) as program:
         await until(lambda: bool(program.engine.servers.snapshot(DEMO.name).tools))

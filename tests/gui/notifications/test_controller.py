@@ -88,9 +88,9 @@ def test_the_title_counts_and_can_be_reported_not_to(parts: Parts) -> None:
     parts.change(job(id=2, state=JobState.NEEDS_YOU), job(id=3, state=JobState.STALLED))
     title = "1 running, 1 needs you, 1 stalled — MCP Progress Monitor"
     assert parts.window.windowTitle() == title
-    parts.settings.set_notifications(NotificationSettings(shows_counts=False))
+    parts.settings.replace(NotificationSettings(shows_counts=False))
     assert parts.window.windowTitle() == "MCP Progress Monitor"
-    parts.settings.set_notifications(NotificationSettings())
+    parts.settings.replace(NotificationSettings())
     parts.change(done(1), done(2), done(3))
     assert parts.window.windowTitle() == "MCP Progress Monitor"
 
@@ -128,7 +128,7 @@ def test_switched_off_it_says_nothing_and_the_menu_shows_that(parts: Parts, qtbo
     assert not parts.settings.notifications.is_on
     parts.change(done(1))
     assert timers(parts) == []
-    parts.settings.set_notifications(NotificationSettings())
+    parts.settings.replace(NotificationSettings())
     assert parts.made.on_action.isChecked()
 
 
@@ -164,7 +164,7 @@ def test_the_tray_says_how_it_stands_and_lists_what_runs(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, qtbot: Any
 ) -> None:
     monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
-    parts.settings.set_notifications(NotificationSettings(least_s=11))
+    parts.settings.replace(NotificationSettings(least_s=11))
     icon = parts.made.tray.icon
     assert icon is not None
     assert icon.toolTip() == "2 running"
@@ -179,7 +179,7 @@ def test_the_tray_says_how_it_stands_and_lists_what_runs(
     assert "a && b, 63.2 %, needs you" in words
     menu.actions()[words.index("a && b, 63.2 %, needs you")].trigger()
     assert parts.opened == [2]
-    parts.settings.set_notifications(NotificationSettings(shows_tray=False))
+    parts.settings.replace(NotificationSettings(shows_tray=False))
     assert parts.made.tray.icon is None
 
 
@@ -209,7 +209,7 @@ def test_progress_in_the_task_bar_is_that_of_what_runs(parts: Parts, qtbot: Any)
     parts.change(done(1), done(2), job(id=3, fraction=None, state=JobState.NEEDS_YOU))
     parts.made.show_share()
     assert shown == [(0, 0.5), (1, None)]
-    parts.settings.set_notifications(NotificationSettings(shows_task_bar=False))
+    parts.settings.replace(NotificationSettings(shows_task_bar=False))
     assert shown[-1] == (0, None)
 
 
@@ -277,7 +277,7 @@ def test_the_computer_is_kept_awake_while_jobs_run(
         parts.made.awake, "set_wanted", lambda *, is_wanted: wanted.append(is_wanted)
     )
     parts.change(job(id=2, state=JobState.STALLED), done(1))
-    parts.settings.set_notifications(NotificationSettings(keeps_awake=False))
-    parts.settings.set_notifications(NotificationSettings())
+    parts.settings.replace(NotificationSettings(keeps_awake=False))
+    parts.settings.replace(NotificationSettings())
     parts.change(job(id=2, state=JobState.NEEDS_YOU))
     assert wanted == [True, False, True, False]

@@ -151,9 +151,9 @@ async def test_limits_are_kept(qapp: QApplication, data_dir: Path) -> None:
     save_settings(data_dir, RecordingSettings(keep_days=3))
     async with running(qapp, data_dir) as program:
         dialog = await listed(program)
-        assert dialog.limits.days.value() == 3
-        dialog.limits.days.setValue(60)
-        dialog.limits.is_on.click()
+        assert dialog.limits.controls["keep_days"].widget.value() == 3
+        dialog.limits.controls["keep_days"].widget.setValue(60)
+        dialog.limits.controls["is_on"].widget.click()
         found = RecordingSettings(is_on=False, keep_days=60)
         assert load_settings(data_dir) == (found, None)
 
@@ -165,7 +165,7 @@ async def test_limits_that_cannot_be_kept_are_reported(
         dialog = await listed(program)
         # For root there are no rights to take away: the folder is a file instead.
         monkeypatch.setattr(program.recordings, "_data_dir", data_dir / "window.ini")
-        dialog.limits.days.setValue(61)
+        dialog.limits.controls["keep_days"].widget.setValue(61)
         (error,) = program.window.notices.errors()
         assert "Cannot save the recording settings" in error.what
 

@@ -11,12 +11,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+from mcp_progress_monitor.gui.user_settings import RecordingChoices
 from mcp_progress_monitor.recording.folder import RecordingEntry
-from mcp_progress_monitor.recording.settings import RecordingSettings
 from tests.gui.jobs.job_lists import heard
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
 
 FOLDER = Path("/data/recordings")
 SMALL = RecordingEntry(FOLDER / "a.mcprec", (FOLDER / "a.mcprec",), 900, 1_700_000_000.0, False)
@@ -31,8 +33,9 @@ WRITTEN = RecordingEntry(FOLDER / "c.mcprec", (FOLDER / "c.mcprec",), 70, 1_800_
 
 
 @pytest.fixture
-def dialog(qtbot: QtBot) -> RecordingsDialog:
-    made = RecordingsDialog(FOLDER, RecordingSettings(keep_days=7, keep_bytes=2_400_000_000))
+def dialog(qtbot: QtBot, appearance: Appearance) -> RecordingsDialog:
+    choices = RecordingChoices(keep_days=7, keep_bytes=2_400_000_000)
+    made = RecordingsDialog(FOLDER, choices, appearance)
     qtbot.addWidget(made)
     made.show_entries([SMALL, LARGE, WRITTEN])
     with qtbot.waitExposed(made):
@@ -139,17 +142,16 @@ def test_reloading_the_list_keeps_the_selection(dialog: RecordingsDialog) -> Non
 
 
 def test_limits_are_shown_and_reported_when_they_change(dialog: RecordingsDialog) -> None:
-    told = heard(dialog.settings_changed)
-    assert (
-        dialog.limits.days.value(),
-        dialog.limits.gigabytes.value(),
-        dialog.limits.is_on.isChecked(),
-    ) == (7, 2, True)
-    dialog.limits.days.setValue(90)
-    assert told[-1] == RecordingSettings(keep_days=90, keep_bytes=2_400_000_000)
-    dialog.limits.gigabytes.setValue(5)
-    dialog.limits.is_on.click()
-    assert told[-1] == RecordingSettings(is_on=False, keep_days=90, keep_bytes=5_000_000_000)
+    told = heard(dialog.limits.chosen)
+    days, gigabytes, is_on = (
+        dialog.limits.controls[name].widget for name in ("keep_days", "keep_bytes", "is_on")
+    )
+    assert (days.value(), gigabytes.value(), is_on.isChecked()) == (7, 2, True)
+    days.setValue(90)
+    assert told[-1] == RecordingChoices(keep_days=90, keep_bytes=2_400_000_000)
+    gigabytes.setValue(5)
+    is_on.click()
+    assert told[-1] == RecordingChoices(is_on=False, keep_days=90, keep_bytes=5_000_000_000)
 
 
 def test_the_folder_is_asked_for(qtbot: QtBot, dialog: RecordingsDialog) -> None:

@@ -6,23 +6,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QCheckBox
+from PySide6.QtWidgets import QApplication, QRadioButton
 
-from mcp_progress_monitor.gui.launch_options import WindowOptions
+from mcp_progress_monitor.gui.common.settings_form import SettingsForm
+from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.recording_program import RecordingProgram
+from mcp_progress_monitor.gui.settings.dialog import SettingsDialog
 from mcp_progress_monitor.gui.settings.keys import KeysPage
-from mcp_progress_monitor.gui.settings.pages import (
-    AppearancePage,
-    GeneralPage,
-    LimitsPage,
-    PrivacyPage,
-    RecordingsPage,
-    SettingsDialog,
-)
+from mcp_progress_monitor.gui.user_settings import GeneralSettings, NotificationSettings
+from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, DefaultLimits
 from tests.gui.programs import until, until_quit
+from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,11 +34,17 @@ def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Pro
     return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
 
 
-async def opened(program: Program) -> SettingsDialog:
+async def opened(program: Program | RecordingProgram) -> SettingsDialog:
     program.window.actions_.settings.trigger()
     await until(lambda: bool(program.window.findChildren(SettingsDialog)))
     (dialog,) = program.window.findChildren(SettingsDialog)
     return dialog
+
+
+def page_of(dialog: SettingsDialog, key: str) -> SettingsForm:
+    page = dialog.page(key)
+    assert isinstance(page, SettingsForm)
+    return page
 
 
 @pytest.fixture
@@ -72,39 +76,37 @@ async def test_there_is_one_dialog_with_all_pages_and_the_keys_open_theirs(
         assert program.window.findChildren(SettingsDialog) == [dialog]
         assert dialog.list.currentItem().text() == "Keys"
         assert isinstance(dialog.page("keys"), KeysPage)
-        assert isinstance(dialog.page("general"), GeneralPage)
+        assert isinstance(page_of(dialog, "general").values, GeneralSettings)
 
 
-async def test_pages_of_other_rooms_apply_what_is_chosen(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_what_is_chosen_applies_at_once(qapp: QApplication, data_dir: Path) -> None:
     async with running(qapp, data_dir) as program:
         dialog = await opened(program)
-        for key, words in (("notifications", "&Notify"), ("confirmations", "&Quit")):
-            boxes = dialog.page(key).findChildren(QCheckBox)
-            next(box for box in boxes if box.text().startswith(words)).click()
+        page_of(dialog, "notifications").controls["is_on"].widget.click()
+        page_of(dialog, "confirmations").controls["quit"].widget.click()
         assert not program.settings.notifications.is_on
         assert not program.settings.is_asked("quit")
+        program.settings.set(NotificationSettings.is_on, value=True)
+        assert page_of(dialog, "notifications").controls["is_on"].widget.isChecked()
 
 
 async def test_theme_and_text_size_apply_at_once_and_are_kept(
     qapp: QApplication, data_dir: Path, font: float
 ) -> None:
     async with running(qapp, data_dir) as program:
-        dialog = await opened(program)
-        page = dialog.page("appearance")
-        assert isinstance(page, AppearancePage)
-        page.themes.button(2).click()
+        page = page_of(await opened(program), "appearance")
+        themes, sizes = page.findChildren(QRadioButton), page.controls["percent"].widget
+        themes[2].click()
         assert program.window.theme.chosen == "dark"
-        page.themes.button(3).click()
+        themes[3].click()
         assert program.window.theme.chosen == "contrast"
-        page.themes.button(2).click()
-        page.sizes.setCurrentText("150 %")
+        themes[2].click()
+        sizes.setCurrentText("150 %")
         assert QApplication.font().pointSizeF() == pytest.approx(font * 1.5)
-        page.sizes.setCurrentText("100 %")
+        sizes.setCurrentText("100 %")
         assert QApplication.font().pointSizeF() == pytest.approx(font)
-        page.sizes.setCurrentText("125 %")
-        page.themes.button(0).click()
+        sizes.setCurrentText("125 %")
+        themes[0].click()
     assert Preferences(data_dir).json_of("text-size") == {"percent": 125}
 
 
@@ -112,42 +114,61 @@ async def test_limits_count_for_the_next_calls_and_the_next_start(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with running(qapp, data_dir) as program:
-        page = (await opened(program)).page("limits")
-        assert isinstance(page, LimitsPage)
-        assert page.fields["tool_idle_s"].text() == "1800"
-        page.fields["tool_idle_s"].setText("soon")
-        page.fields["tool_idle_s"].editingFinished.emit()
+        page = page_of(await opened(program), "limits")
+        assert page.controls["tool_idle_s"].widget.text() == "1800"
+        page.controls["tool_idle_s"].widget.setText("soon")
+        page.controls["tool_idle_s"].widget.editingFinished.emit()
         assert page.mistake.isVisible()
         assert program.engine.calls.default_limits == DEFAULT_LIMITS
-        page.fields["tool_idle_s"].setText("90")
-        page.fields["total_s"].setText("off")
-        page.fields["other_idle_s"].setText("")
-        page.fields["other_idle_s"].editingFinished.emit()
+        page.controls["tool_idle_s"].widget.setText("90")
+        page.controls["total_s"].widget.setText("off")
+        page.controls["other_idle_s"].widget.setText("")
+        page.controls["other_idle_s"].widget.editingFinished.emit()
         assert not page.mistake.isVisible()
         assert program.engine.calls.default_limits == DefaultLimits(90, 60, 0)
-        page.attempts.setValue(9)
+        page.controls["attempts"].widget.setValue(9)
         assert program.window.job_pane.attempts.limit.value() == 9
+        program.window.job_pane.attempts.limit.setValue(8)
+        assert page.controls["attempts"].widget.value() == 8
     async with running(qapp, data_dir) as program:
         assert program.engine.calls.default_limits == DefaultLimits(90, 60, 0)
+        assert program.window.job_pane.attempts.limit.value() == 8
 
 
 async def test_recordings_are_kept_as_long_as_is_chosen(qapp: QApplication, data_dir: Path) -> None:
     async with running(qapp, data_dir) as program:
-        page = (await opened(program)).page("recordings")
-        assert isinstance(page, RecordingsPage)
-        page.limits.days.setValue(11)
+        page_of(await opened(program), "recordings").controls["keep_days"].widget.setValue(11)
         assert load_settings(data_dir)[0].keep_days == 11
 
 
 async def test_what_is_not_to_be_remembered_is_not(qapp: QApplication, data_dir: Path) -> None:
+    keep_a_call(data_dir)
     async with running(qapp, data_dir) as program:
-        page = (await opened(program)).page("privacy")
-        assert isinstance(page, PrivacyPage)
-        page.boxes["arguments"].click()
-        assert Preferences(data_dir).json_of("settings/privacy") in ({}, {"arguments": False})
-        asked: list[str] = []
-        program.settings_dialog.forget_requested.connect(asked.append)
-        page.forget["arguments"].click()
-        assert asked == ["arguments"]
-        assert not page.forget["arguments"].isEnabled()
-    assert Preferences(data_dir).json_of("settings/privacy") == {"arguments": False}
+        page = page_of(await opened(program), "privacy")
+        page.controls["arguments"].widget.click()
+        assert Preferences(data_dir).json_of("settings/privacy") == {"arguments": False}
+        page.buttons["forget_arguments"].click()
+        assert not page.buttons["forget_arguments"].isEnabled()
+    kept = Preferences(data_dir)
+    assert kept.json_of("settings/privacy") == {"arguments": False}
+    assert kept.json_of("calls") == {"arguments": [], "names": ["a"]}
+
+
+async def test_the_window_of_a_recording_has_fewer_pages_and_forgets_as_well(
+    qapp: QApplication, data_dir: Path, tmp_path: Path
+) -> None:
+    keep_a_call(data_dir)
+    file = Written().save(tmp_path / "night.mcprec")
+    options = RecordingOptions(Playback(file), data_dir)
+    async with until_quit(RecordingProgram(qapp, options)) as program:
+        dialog = await opened(program)
+        titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
+        assert titles == ["Appearance", "Recordings", "Privacy", "Keys"]
+        page_of(dialog, "privacy").buttons["forget_arguments"].click()
+    assert Preferences(data_dir).json_of("calls") == {"arguments": [], "names": ["a"]}
+
+
+def keep_a_call(data_dir: Path) -> None:
+    kept = Preferences(data_dir)
+    kept.keep_json("calls", {"arguments": [["a", {}]], "names": ["a"]})
+    kept.save()

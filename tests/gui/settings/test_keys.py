@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.gui.jobs.commands import CANCEL
+from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
 from mcp_progress_monitor.gui.settings.keys import KeysPage
-from mcp_progress_monitor.gui.settings.pages import SettingsDialog, SettingsPage
 from tests.gui.windows import window_on
 
 if TYPE_CHECKING:

@@ -9,14 +9,12 @@ import pytest
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.limits import (
-    DEFAULT_LIMITS,
     LONGEST_LIMIT_S,
     USUAL,
     DefaultLimits,
     LimitChoice,
     Limits,
     chosen_limits,
-    read_defaults,
     usual_limits,
 )
 
@@ -86,9 +84,3 @@ def test_the_users_defaults_count_where_the_server_sets_none() -> None:
     assert usual_limits("prompts/get", None, None, own) == Limits(5, 300)
     assert usual_limits("tools/call", 7, 0, own) == Limits(7, None)
     assert usual_limits("tools/call", None, None, DefaultLimits(0, 0, 0)) == Limits(None, None)
-
-
-@pytest.mark.parametrize("bad", [-1, "90", None, math.nan, math.inf, LONGEST_LIMIT_S + 1])
-def test_kept_defaults_that_are_no_limits_are_the_usual_ones(bad: object) -> None:
-    assert read_defaults({"tool_idle_s": bad, "total_s": 9, "other": 1}) == DefaultLimits(total_s=9)
-    assert read_defaults({}) == DEFAULT_LIMITS

@@ -16,7 +16,8 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, is_on
+from mcp_progress_monitor.gui.calls.memory import forget_arguments
+from mcp_progress_monitor.gui.user_settings import GeneralSettings, PrivacySettings
 from mcp_progress_monitor.protocol.messages import META, READ_RESOURCE
 from mcp_progress_monitor.snapshots.servers import ServerState
 
@@ -213,7 +214,8 @@ class CallsController(QObject):
         servers = self._engine.servers.snapshots()
         up = {each.name for each in servers if each.state is ServerState.CONNECTED}
         fresh, self._known = up - self._known, up
-        if fresh and is_on(self._preferences, GENERAL, "opens_page"):
+        is_wanted = self._preferences.value(GeneralSettings.opens_page)
+        if fresh and is_wanted:
             self._new_server = min(fresh)
             self._opening.start()
 
@@ -280,7 +282,7 @@ class CallsController(QObject):
         """Close open windows, and save what was typed."""
         if self._call is not None:
             state = self._call.form.state()
-            if not is_on(self._preferences, PRIVACY, "arguments"):
+            if not self._preferences.value(PrivacySettings.arguments):
                 state["arguments"] = []
             self._preferences.keep_json("calls", state)
             self._call.close()
@@ -289,8 +291,7 @@ class CallsController(QObject):
         """Forget the arguments that were sent, for all servers and tools."""
         if self._call is not None:
             self._call.form.forget_arguments()
-        kept = self._preferences.json_of("calls")
-        self._preferences.keep_json("calls", {**kept, "arguments": []})
+        forget_arguments(self._preferences)
 
     def _shown_call(self) -> CallDialog:
         if self._call is None:

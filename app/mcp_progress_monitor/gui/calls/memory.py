@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.protocol.facts import JsonObject
 
 _MOST: Final = 400
@@ -113,3 +114,8 @@ class SavedCalls:
 def _place(key: tuple[str, str]) -> tuple[str, str, str]:
     folder, title = key
     return folder.casefold(), title.casefold(), title
+
+
+def forget_arguments(preferences: Preferences) -> None:
+    """Forget the saved arguments of all tools; calls saved by name stay."""
+    preferences.keep_json("calls", {**preferences.json_of("calls"), "arguments": []})

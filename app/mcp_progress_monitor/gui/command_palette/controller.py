@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 
 from mcp_progress_monitor.formatting import date_and_clock, one_line
-from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
 from mcp_progress_monitor.gui.shortcuts import native
+from mcp_progress_monitor.gui.user_settings import PrivacySettings
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.servers import state_word
@@ -92,7 +92,7 @@ class PaletteController(QObject):
 
     @Slot(object)
     def _on_chosen(self, entry: PaletteEntry) -> None:
-        is_remembered = is_on(self._preferences, PRIVACY, "palette")
+        is_remembered = self._preferences.value(PrivacySettings.palette)
         if is_remembered and not entry.id.startswith(_OF_THIS_RUN):
             recent = [entry.id, *(each for each in self._recent() if each != entry.id)]
             self._preferences.keep_json(_KEPT, {"recent": recent[:_REMEMBERED]})

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.gui.common.commands import CommandActions, CommandCheck
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import in_row
@@ -25,6 +24,7 @@ from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC
 from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
 from mcp_progress_monitor.gui.theme import GAP, GAP_S
+from mcp_progress_monitor.gui.user_settings import LimitSettings
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording.jobs import line, moment
 
@@ -73,7 +73,6 @@ def _outcome(attempt: AttemptSnapshot) -> str:
     return text[:1].upper() + text[1:]
 
 
-_LIMIT_AT_MOST: Final = 9_999
 _SHOWN: Final = 2_000  # characters of a token; the whole token can be copied
 
 
@@ -99,14 +98,15 @@ class AttemptsSection(QWidget):
         self.model.rowsInserted.connect(self._fit_columns)
         self.automatic = CommandCheck(AUTOMATIC, actions, self)
         self.limit = QSpinBox(self)
-        self.limit.setRange(1, _LIMIT_AT_MOST)
-        self.limit.setValue(AutoResume().limit)
+        attempts = LimitSettings.attempts
+        self.limit.setRange(attempts.least, attempts.most)
+        self.limit.setValue(attempts.default)
         self.limit.setPrefix("≤ ")
         self.limit.setKeyboardTracking(False)
-        self.limit.setAccessibleName("Maximum attempts")
+        self.limit.setAccessibleName(attempts.title)
         why = actions.commands.why_read_only
         self.limit.setEnabled(not why)
-        self.limit.setToolTip(plain_tip(why or "Limit how many attempts a job makes automatically"))
+        self.limit.setToolTip(plain_tip(why or attempts.tip))
         self.limit.valueChanged.connect(self.limit_changed)
         self.token = QLineEdit(self)
         self.token.setReadOnly(True)

@@ -21,6 +21,7 @@ from mcp_progress_monitor.gui.notifications.desktop import (
 )
 from mcp_progress_monitor.gui.notifications.events import JobEvents, is_wanted, notice_of
 from mcp_progress_monitor.gui.theme import Appearance, Tone
+from mcp_progress_monitor.gui.user_settings import NotificationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,7 +101,7 @@ class NotificationsController(QObject):
         models.feed.jobs_changed.connect(self._on_jobs_changed)
         models.jobs.states_read.connect(self._on_states_read)
         models.groups.dataChanged.connect(self._show_counts)
-        settings.notifications_changed.connect(self._apply)
+        settings.changed.connect(self._apply)
         self._application = QGuiApplication.instance()
         if isinstance(self._application, QGuiApplication):
             self._application.focusWindowChanged.connect(self._on_focus_changed)
@@ -240,8 +241,7 @@ class NotificationsController(QObject):
 
     @Slot(bool)
     def _on_switched(self, is_on: bool) -> None:
-        settings = self._settings.notifications
-        self._settings.set_notifications(settings.model_copy(update={"is_on": is_on}))
+        self._settings.set(NotificationSettings.is_on, is_on)
 
     @Slot(bool)
     def _on_mini_toggled(self, is_wanted: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
+from mcp_progress_monitor.gui.user_settings import RecordingChoices
 from mcp_progress_monitor.imports.convert import SUFFIXES, convert
 from mcp_progress_monitor.path_checks import is_folder
 from mcp_progress_monitor.paths import program_command
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from PySide6.QtGui import QCloseEvent
+    from PySide6.QtWidgets import QMenu, QWidget
 
     from mcp_progress_monitor.file_association import AssociationResult
+    from mcp_progress_monitor.gui.actions import Actions
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.lifetime import Lifetime
-    from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+    from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.imports.convert import ImportForm
     from mcp_progress_monitor.recording.folder import RecordingEntry
     from mcp_progress_monitor.recording.settings import RecordingSettings
@@ -52,31 +56,35 @@ def start_detached(command: Sequence[str]) -> bool:
 
 
 class RecordingsController(QObject):
-    """Handles the recording actions of `window`; disks are read in threads."""
+    """Handles the `actions` on recordings over `window`; disks are read in threads."""
 
     def __init__(
         self,
-        window: MainWindow,
+        window: QWidget,
+        actions: Actions,
+        recent: QMenu,
+        appearance: Appearance,
         tasks: BackgroundTasks,
         report: Callable[[ErrorDetails], None],
         data_dir: Path,
         remembers: Callable[[], bool] = lambda: True,
     ) -> None:
-        """With `remembers`, opened recordings are listed at the next start."""
+        """With `remembers`, opened recordings are listed in `recent` at the next start."""
         super().__init__(window)
         self._window = window
+        self._recent = recent
+        self._appearance = appearance
         self._tasks = tasks
         self._report = report
         self._data_dir = data_dir.absolute()
         self._remembers = remembers
         self.folder = RecordingsFolder(self._data_dir / FOLDER)
         self._dialog: RecordingsDialog | None = None
-        do = window.actions_
-        do.open_recording.triggered.connect(self.ask_for_recording)
-        do.recordings.triggered.connect(self.show_recordings)
-        do.associate.triggered.connect(self.ask_to_associate)
-        window.recent_menu.aboutToShow.connect(self._fill_recent)
-        window.recent_menu.triggered.connect(self._on_recent_triggered)
+        actions.open_recording.triggered.connect(self.ask_for_recording)
+        actions.recordings.triggered.connect(self.show_recordings)
+        actions.associate.triggered.connect(self.ask_to_associate)
+        recent.aboutToShow.connect(self._fill_recent)
+        recent.triggered.connect(self._on_recent_triggered)
 
     @Slot()
     def ask_for_recording(self) -> None:
@@ -126,7 +134,7 @@ class RecordingsController(QObject):
     @Slot()
     def _fill_recent(self) -> None:
         """List the recent recordings, the latest first, without accessing them."""
-        menu = self._window.recent_menu
+        menu = self._recent
         menu.clear()
         for number, path in enumerate(recent_recordings(self._data_dir), 1):
             name = one_line(path.name, 80).replace("&", "&&")
@@ -169,11 +177,12 @@ class RecordingsController(QObject):
     def _make_dialog(self, settings: RecordingSettings) -> RecordingsDialog:
         from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 
-        dialog = RecordingsDialog(self.folder.path, settings, self._window)
+        choices = RecordingChoices.taken_from(settings)
+        dialog = RecordingsDialog(self.folder.path, choices, self._appearance, self._window)
         dialog.open_requested.connect(self.open_recording)
         dialog.folder_requested.connect(self._on_folder_requested)
         dialog.delete_requested.connect(self._on_delete_requested)
-        dialog.settings_changed.connect(self.save_settings)
+        dialog.limits.chosen.connect(self.save_choices)
         dialog.finished.connect(self._on_dialog_finished)
         return dialog
 
@@ -211,13 +220,14 @@ class RecordingsController(QObject):
             self._dialog.show_entries(left)
 
     @Slot(object)
-    def save_settings(self, settings: RecordingSettings) -> None:
+    def save_choices(self, choices: RecordingChoices) -> None:
         """Save synchronously: two changes in a row must be written in order.
 
         The file has about a hundred bytes.
         """
+        settings, _error = load_settings(self._data_dir)
         try:
-            save_settings(self._data_dir, settings)
+            save_settings(self._data_dir, dataclasses.replace(settings, **choices.as_dict()))
         except UserError as error:
             self._report(error.details)
 
@@ -271,7 +281,7 @@ def _set_association(is_wanted: bool) -> AssociationResult:
     return association.add() if is_wanted else association.remove()
 
 
-def _message(window: MainWindow, title: str) -> QMessageBox:
+def _message(window: QWidget, title: str) -> QMessageBox:
     box = QMessageBox(window, textFormat=Qt.TextFormat.PlainText)
     box.setWindowTitle(title)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

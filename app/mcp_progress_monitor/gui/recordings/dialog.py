@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import show_warning_sign
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
-from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
+from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.common.tables import dress_tree
 from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.gui.user_settings import RecordingChoices
     from mcp_progress_monitor.recording.folder import RecordingEntry
-    from mcp_progress_monitor.recording.settings import RecordingSettings
 
 _BEGUN, _SIZE, _PARTS = range(3)
 _RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -43,10 +44,13 @@ class RecordingsDialog(QDialog):
     open_requested = Signal(object)  # `Path` of a recording
     folder_requested = Signal()  # the folder is to be shown in the file manager
     delete_requested = Signal(object)  # `tuple[RecordingEntry, ...]`, after the user has confirmed
-    settings_changed = Signal(object)  # `RecordingSettings`
 
     def __init__(
-        self, folder: Path, settings: RecordingSettings, parent: QWidget | None = None
+        self,
+        folder: Path,
+        choices: RecordingChoices,
+        appearance: Appearance,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Recordings")
@@ -57,7 +61,7 @@ class RecordingsDialog(QDialog):
         self.open_button = QPushButton("&Open", self)
         self.folder_button = QPushButton("&Show folder", self)
         self.delete_button = QPushButton("&Delete…", self)
-        self.limits = RecordingLimits(settings, self)
+        self.limits = SettingsForm(choices, appearance, self, is_page=False)
         self._question: QMessageBox | None = None
         self._set_up_tree()
         self._set_up_fields()
@@ -124,7 +128,6 @@ class RecordingsDialog(QDialog):
         self.open_button.clicked.connect(self._on_open)
         self.folder_button.clicked.connect(self.folder_requested)
         self.delete_button.clicked.connect(self._on_delete)
-        self.limits.settings_changed.connect(self.settings_changed)
 
     def _cells(self, entry: RecordingEntry) -> list[str]:
         return [
