@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor import paths
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.reader import RecordingReader
@@ -252,6 +253,26 @@ def test_a_server_that_just_starts_ends_with_its_killed_tap(tmp_path: Path) -> N
                 assert tap.poll() is None
             tap.kill()
         until(partial(_is_gone, server))
+
+
+_KILLED_EARLY = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from mcp_progress_monitor.tap.environment import own_environment
+from mcp_progress_monitor.tap.posix import TappedServer
+def kill(pid):
+    os.kill(pid, 9)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+server = TappedServer(("echo", "it runs"), own_environment(), kill)
+server.wait()
+server.end_alike()
+"""
+
+
+def test_a_server_that_is_killed_before_it_runs_ends_its_tap() -> None:
+    words = (*PYTHON, "-c", _KILLED_EARLY, str(paths.import_root()))
+    ran = subprocess.run(words, capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGKILL, b"", b"")
 
 
 def test_whoever_is_killed_nobody_is_left_and_recordings_can_be_read(tmp_path: Path) -> None:

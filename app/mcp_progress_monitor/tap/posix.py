@@ -325,13 +325,20 @@ def _spawn(start: _Start, prepare: Callable[[int], None]) -> int:
     try:
         prepare(child)  # it may start a process, which must not happen while there are threads
         with _Room():
-            os.write(go, b"!")
+            _tell_to_start(go)
     except BaseException:
         os.close(go)
         os.waitpid(child, 0)
         raise
     os.close(go)
     return child
+
+
+def _tell_to_start(go: int) -> None:
+    try:
+        os.write(go, b"!")
+    except BrokenPipeError:  # it was killed, as a server would be: this process ends alike
+        return
 
 
 def run_untapped(command: Sequence[str], environment: Environment, why: str) -> NoReturn:
