@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.architecture.mirror import mirroring, strays
+from tests.architecture.mirror import mirroring, strays, unnamed_aspects
 from tests.architecture.source import ROOT
 
 if TYPE_CHECKING:
@@ -38,6 +38,38 @@ def test_every_test_mirrors_a_module_or_is_named_here() -> None:
     found = mirroring(ROOT)
     assert len(found) > 100
     assert strays(ROOT, found) == _OF_SEVERAL_MODULES.keys()
+
+
+def test_every_aspect_names_something_in_its_module_or_in_the_glossary() -> None:
+    assert unnamed_aspects(ROOT, mirroring(ROOT)) == set()
+
+
+@pytest.mark.parametrize(
+    ("test", "is_named"),
+    [
+        ("unit/tracker/test_rates.py", True),
+        ("unit/tracker/test_rates_pace_table.py", True),
+        ("unit/tracker/test_rates_slow_server.py", True),
+        ("unit/tracker/test_rates_resume_chains.py", True),
+        ("unit/tracker/test_rates_verdicts.py", False),
+        ("unit/tracker/test_rates_attempt.py", False),
+        ("unit/test_tracker_pace_table.py", True),
+        ("unit/test_tracker_wishes.py", False),
+    ],
+)
+def test_an_aspect_that_names_nothing_is_found(
+    tmp_path: Path, test: str, *, is_named: bool
+) -> None:
+    module = tmp_path / "app/mcp_progress_monitor/tracker/rates.py"
+    module.parent.mkdir(parents=True)
+    module.write_text('class PaceTable:\n    """Paces of a slow server."""\n', encoding="utf-8")
+    page = "## Glossary\n\n| term | meaning |\n| resume chain | the attempts |\n\n## Where\n"
+    (tmp_path / "ARCHITECTURE.md").write_text(page, encoding="utf-8")
+    file = tmp_path / "tests" / test
+    file.parent.mkdir(parents=True)
+    file.touch()
+    found = unnamed_aspects(tmp_path, mirroring(tmp_path))
+    assert found == (set() if is_named else {test})
 
 
 @pytest.mark.parametrize(

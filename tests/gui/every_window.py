@@ -84,10 +84,10 @@ from tests.architecture.source import ROOT
 from tests.doctor_stand_ins import CRASHED
 from tests.findings import mark
 from tests.gui.findings.test_model import BLANK, FLOOD, result
+from tests.gui.recordings.test_replay import FakePlayer, replay_of
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
 from tests.server_stand_ins import FakeServers
-from tests.unit.gui.recordings.test_replay import FakePlayer, replay_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

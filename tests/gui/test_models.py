@@ -14,8 +14,8 @@ from mcp_progress_monitor.gui.servers.model import ABOUT
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.findings import finding
+from tests.gui.traffic.frames import ticks
 from tests.server_stand_ins import FakeServers, server
-from tests.unit.gui.traffic.frames import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

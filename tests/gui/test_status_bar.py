@@ -12,9 +12,9 @@ from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.snapshots.servers import ServerState, SignIn
+from tests.gui.traffic.frames import ticks
+from tests.gui.traffic.tape import TapedTraffic
 from tests.server_stand_ins import FakeServers, server
-from tests.unit.gui.traffic.frames import ticks
-from tests.unit.gui.traffic.tape import TapedTraffic
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -1,7 +1,7 @@
 """Stand-ins for scenarios of the conformance suite: servers that check a client as the suite does.
 
 They run without Node.js, and so in every run of the tests. What the suite checks of signing in is
-in `tests/unit/sessions/transport/http/test_oauth_flow_sign_in_discovery.py`.
+in `tests/unit/sessions/transport/http/test_oauth_flow_discovery.py`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from mcp_progress_monitor.gui.recordings.bars import ReplayBar
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
-from tests.unit.gui.recordings.test_replay import FakePlayer, replay_of
+from tests.gui.recordings.test_replay import FakePlayer, replay_of
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

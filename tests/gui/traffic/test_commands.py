@@ -29,8 +29,8 @@ from mcp_progress_monitor.gui.traffic.model import TrafficModel, TrafficNotes
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel
-from tests.unit.gui.traffic.session import TrafficSession
-from tests.unit.gui.traffic.test_related_jobs import Jobs
+from tests.gui.traffic.session import TrafficSession
+from tests.gui.traffic.test_related_jobs import Jobs
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

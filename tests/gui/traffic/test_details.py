@@ -15,8 +15,8 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.details import RAW_SHOWN, MessageDetails
 from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.paths import resource
-from tests.unit.gui.traffic.session import TrafficSession
-from tests.unit.gui.traffic.test_related_jobs import Jobs
+from tests.gui.traffic.session import TrafficSession
+from tests.gui.traffic.test_related_jobs import Jobs
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

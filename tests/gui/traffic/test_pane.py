@@ -31,9 +31,9 @@ from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.jsonrpc import Elided
-from tests.unit.gui.traffic.frames import frame, progress, ticks
-from tests.unit.gui.traffic.tape import TapedTraffic
-from tests.unit.gui.traffic.test_related_jobs import Jobs
+from tests.gui.traffic.frames import frame, progress, ticks
+from tests.gui.traffic.tape import TapedTraffic
+from tests.gui.traffic.test_related_jobs import Jobs
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPixmap

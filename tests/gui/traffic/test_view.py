@@ -16,8 +16,8 @@ from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import RowLook, TrafficDelegate
 from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.gui.traffic.view import TrafficView
-from tests.unit.gui.traffic.frames import ticks
-from tests.unit.gui.traffic.tape import TapedTraffic
+from tests.gui.traffic.frames import ticks
+from tests.gui.traffic.tape import TapedTraffic
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QModelIndex, QPersistentModelIndex

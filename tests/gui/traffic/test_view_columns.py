@@ -12,8 +12,8 @@ from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
 from mcp_progress_monitor.gui.traffic.view import FIRST, TrafficView, fitted
-from tests.unit.gui.traffic.frames import ticks
-from tests.unit.gui.traffic.tape import TapedTraffic
+from tests.gui.traffic.frames import ticks
+from tests.gui.traffic.tape import TapedTraffic
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -29,7 +29,7 @@ from tests.findings import finding
 from tests.unit.protocol.wire import JSON, notification, progress, request, result
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 from tests.unit.tracker.story import Story
-from tests.unit.tracker.test_estimate_amount import NUMBERS
+from tests.unit.tracker.test_estimate_fraction import NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,8 +6,8 @@ import pytest
 
 from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
-from tests.unit.gui.traffic.frames import frame, ticks
-from tests.unit.gui.traffic.tape import Tape
+from tests.gui.traffic.frames import frame, ticks
+from tests.gui.traffic.tape import Tape
 
 
 def _finding(tape: Tape, text: str = "needle", place: int = 0) -> TrafficSearch:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.gui.traffic.cells import SUMMARY_LENGTH, TrafficRow, describe
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, kind_of
-from tests.unit.gui.traffic.frames import frame, progress
+from tests.gui.traffic.frames import frame, progress
 
 if TYPE_CHECKING:
     import pytest

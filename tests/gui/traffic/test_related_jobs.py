@@ -13,8 +13,8 @@ from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import decode
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
-from tests.unit.gui.traffic.frames import frame
-from tests.unit.gui.traffic.session import TrafficSession
+from tests.gui.traffic.frames import frame
+from tests.gui.traffic.session import TrafficSession
 
 _JOB = JobSnapshot(
     id=1, connection="local-db#1", server="local-db", sender=Side.CLIENT, request=10,

@@ -6,7 +6,7 @@ from mcp_progress_monitor.gui.traffic.details import read_message
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Elided, Kind
 from mcp_progress_monitor.protocol.outline import finish
-from tests.unit.gui.traffic.frames import frame
+from tests.gui.traffic.frames import frame
 
 
 def test_a_message_keeps_members_that_no_envelope_knows() -> None:

@@ -6,7 +6,7 @@ import json
 
 from mcp_progress_monitor.gui.traffic.details import as_json, as_raw
 from mcp_progress_monitor.protocol.frames import Channel
-from tests.unit.gui.traffic.frames import frame
+from tests.gui.traffic.frames import frame
 
 
 def test_messages_are_indented_and_other_lines_stay() -> None:

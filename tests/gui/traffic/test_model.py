@@ -13,8 +13,8 @@ from mcp_progress_monitor.gui.traffic import model as log
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
-from tests.unit.gui.traffic.frames import frame, progress, ticks
-from tests.unit.gui.traffic.tape import TapedTraffic
+from tests.gui.traffic.frames import frame, progress, ticks
+from tests.gui.traffic.tape import TapedTraffic
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.traffic.details import facts_of
 from mcp_progress_monitor.protocol.frames import Channel
-from tests.unit.gui.traffic.session import TrafficSession
+from tests.gui.traffic.session import TrafficSession
 
 
 def _facts(session: TrafficSession, place: int, delta: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.recorder import Recorder
-from tests.unit.gui.traffic.frames import frame
+from tests.gui.traffic.frames import frame
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.recording.timeline import Timeline

@@ -7,8 +7,8 @@ import pytest
 from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.traffic.cells import LARGE, TrafficColumn
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
-from tests.unit.gui.traffic.frames import frame, progress
-from tests.unit.gui.traffic.tape import TapedTraffic
+from tests.gui.traffic.frames import frame, progress
+from tests.gui.traffic.tape import TapedTraffic
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

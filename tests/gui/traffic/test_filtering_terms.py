@@ -18,7 +18,7 @@ from mcp_progress_monitor.gui.traffic.filtering import (
     value_term,
 )
 from mcp_progress_monitor.protocol.frames import Channel
-from tests.unit.gui.traffic.session import TrafficSession
+from tests.gui.traffic.session import TrafficSession
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame

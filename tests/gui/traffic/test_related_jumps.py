@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_progress_monitor.gui.traffic.related import Jump, target
-from tests.unit.gui.traffic.session import TrafficSession
+from tests.gui.traffic.session import TrafficSession
 
 
 @pytest.fixture
