@@ -1,4 +1,4 @@
-"""Checks that only declared capabilities are used, in both directions (handshake era)."""
+"""Checks that only declared capabilities are used, in both directions."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ _FIRST_REVISION: Final = HANDSHAKE_REVISIONS[0]
 _STRICT: Final = frozenset(HANDSHAKE_REVISIONS[2:])
 """The revisions in which only declared capabilities MUST be used; before, they SHOULD."""
 _ELICITATION: Final = "elicitation"
+_TASKS: Final = "tasks."
 _MODES: Final = ("form", "url")  # of elicitation; a client that declares neither takes forms
 _OF_SERVER: Final = {
     Side.CLIENT: {
@@ -79,16 +80,21 @@ _NAMES: Final = {Side.SERVER: "server", Side.CLIENT: "client"}
 
 
 def note_negotiated(connection: JudgedConnection) -> None:
-    """Note what neither side may use: the revision and the server's capabilities are known."""
+    """Note what neither side may use: the revision and the server's capabilities are known.
+
+    In 2026-07-28 the client's are in each request, and tasks are an extension of their own rules.
+    """
     connection.undeclared.clear()
-    if connection.revision not in HANDSHAKE_REVISIONS:
+    is_handshake = connection.revision in HANDSHAKE_REVISIONS
+    if not is_handshake and not connection.is_discovered:
         return
-    for owner, of_owner in _OF.items():
+    for owner, of_owner in _OF.items() if is_handshake else ((Side.SERVER, _OF_SERVER),):
         is_server = owner is Side.SERVER
         declared = connection.capabilities if is_server else connection.client_capabilities
         for user, methods in of_owner.items():
             for method, path in methods.items():
-                if not _declares(declared, path):
+                is_extension = not is_handshake and path.startswith(_TASKS)
+                if not is_extension and not _declares(declared, path):
                     connection.undeclared[user, method] = owner, path
     if connection.revision == _FIRST_REVISION:  # it has completions, but no capability for them
         connection.undeclared.pop((Side.CLIENT, COMPLETE), None)

@@ -27,11 +27,13 @@ from mcp_progress_monitor.protocol.lenient_json import (
     read_value,
 )
 from mcp_progress_monitor.protocol.messages import (
+    EVENT,
     LIST_EVENTS,
     LIST_PROMPTS,
     LIST_RESOURCES,
     LIST_SKILLS,
     LIST_TOOLS,
+    POLL_EVENTS,
 )
 from mcp_progress_monitor.protocol.offers import (
     LISTS,
@@ -61,6 +63,7 @@ _LONGEST: Final = 4 * 1024 * 1024  # bytes of the largest page that is read; it 
 _ERRORS_SHOWN: Final = 5
 _LIST_REQUESTS_KEPT: Final = 1000
 _ITEMS_KEPT: Final = 100_000
+_POLLS_KEPT: Final = 100  # that wait for a reply
 
 
 class RecordedOffers:
@@ -184,6 +187,7 @@ class _Server:
         self.bare = ServerSnapshot(name, _definition(name, {}))
         self.updates = UpdateCounts()
         self.events = LatestEvents()
+        self.polls: collections.deque[int] = collections.deque(maxlen=_POLLS_KEPT)
         self.client: JsonObject = {}  # the client's description of itself
         self.end: TapEnd | None = None
         self.gaps = Gaps()
@@ -299,6 +303,7 @@ class RecordedServers:
             elif type(fact) in _REPLY:
                 is_changed |= server.offers.take(fact, frames)
                 is_changed |= isinstance(fact, RequestMade) and _learn_client(server, fact)
+                is_changed |= _learn_polled(server, fact)
             elif isinstance(fact, NotificationReceived):
                 is_changed |= server.updates.note(fact) or server.events.note(fact)
         # After the facts: who ended a session decides whether it failed.
@@ -358,6 +363,7 @@ def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
     server.offers = RecordedOffers(fact.connection)
     server.updates = UpdateCounts()
     server.events = LatestEvents()
+    server.polls.clear()
     server.client, server.end, server.gaps = {}, None, Gaps()
     server.bare = ServerSnapshot(
         name,
@@ -402,6 +408,22 @@ def _learn_client(server: _Server, fact: RequestMade) -> bool:
         return False
     server.client = found
     return True
+
+
+def _learn_polled(server: _Server, fact: Fact) -> bool:
+    """Learn the events in the reply to an `events/poll`; whether there were any."""
+    if isinstance(fact, RequestMade):
+        if fact.method == POLL_EVENTS:
+            server.polls.append(fact.number)
+        return False
+    if not isinstance(fact, RequestAnswered) or fact.request not in server.polls:
+        return False
+    server.polls.remove(fact.request or 0)
+    listed = (fact.result or {}).get("events")
+    found = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    for event in found:
+        server.events.note(NotificationReceived(*fact[:5], EVENT, event, ()))
+    return bool(found)
 
 
 def _learn_events(server: _Server, frames: Sequence[Frame]) -> bool:

@@ -470,7 +470,7 @@ ADVICE: Final[dict[str, Advice]] = {
     ),
     "CAP-1": Advice(
         "Undeclared capability",
-        "Only capabilities that were declared in the handshake are used.",
+        "Only declared capabilities are used.",
         _A, _SURE, Needs.MESSAGE,
         "Declare the capability when the session begins, or ask for what the other side declares.",
         "ctx.session.check_client_capability(ClientCapabilities(roots=RootsCapability()))",

@@ -206,7 +206,7 @@ ASKED_UNDECLARED: Final = Rule(
     "{method} was sent, but the {side} did not declare {capability}",
 )
 """The client cannot answer, and was right to say so."""
-USED_UNDECLARED: Final = ASKED_UNDECLARED._replace(level=_WARNING, revisions=_HANDSHAKE)
+USED_UNDECLARED: Final = ASKED_UNDECLARED._replace(level=_WARNING, revisions=ALL)
 """Official SDKs send log messages and news of lists that their servers did not declare."""
 BEFORE_INITIALIZE: Final = Rule(
     "JR-5",

@@ -93,6 +93,7 @@ class Exchanges:
         self._further = FurtherMembers()
         self._stretch = _STRETCH
         self._agreed: str | None = None
+        self._is_described = False  # the server's capabilities are known
         self._is_per_request = False
 
     @property
@@ -216,9 +217,12 @@ class Exchanges:
         if not is_error:
             negotiated = _negotiated(frame, sender, ended.request, result, is_open=is_open)
         facts: list[Fact] = [answered, *tasks_of_reply(answered, ended.request, ledger)]
-        # `server/discover` is also sent as a ping, and each request of 2026-07-28 names it.
-        if negotiated is not None and negotiated.revision != self._agreed:
+        # `server/discover` is also sent as a ping. After a request that named the revision, it is
+        # the first message with the server's capabilities.
+        is_news = negotiated is not None and negotiated.revision != self._agreed
+        if negotiated is not None and (is_news or not self._is_described):
             self._agreed = negotiated.revision
+            self._is_described = ended.request is not None and ended.request.method in _OPENINGS
             self._is_per_request = eras.era_of(self._agreed) is eras.Era.PER_REQUEST
             facts.insert(1, negotiated)
         return facts
@@ -451,7 +455,7 @@ def _negotiated(
 ) -> ConnectionNegotiated | None:
     if request is None or request.revision is None or sender is not Side.SERVER:
         return None
-    if is_open and request.method not in {INITIALIZE, DISCOVER}:
+    if is_open and request.method not in _OPENINGS:
         return None
     agreed = eras.read_opening(request.method, result, request.revision)
     if agreed is None:
@@ -473,6 +477,7 @@ def _unreadable(frame: Frame, sender: Side, message: Envelope) -> UnreadableRece
     return UnreadableReceived(*_origin(frame, sender), message.kind.value, findings)
 
 
+_OPENINGS: Final = frozenset({INITIALIZE, DISCOVER})
 _WIRE = (Channel.SENT, Channel.RECEIVED)
 _NUMBERS = (int, float)
 _LONGEST_GRACE_S = 86_400.0

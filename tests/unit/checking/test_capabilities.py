@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-A, B, C, D = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
+A, B, C, D, E = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 ALL: dict[str, Any] = {
     "tools": {"listChanged": True},
     "resources": {"subscribe": True, "listChanged": True},
@@ -152,3 +152,22 @@ def test_completions_of_the_first_revision_have_no_capability(found: Any) -> Non
 def test_a_session_without_its_beginning_is_not_judged_by_capabilities(found: Any) -> None:
     assert found(server("roots/list", 9), opening=False) == []
     assert found(result(9), opening=False) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "capability"),
+    [
+        (client("resources/list", 2), "resources"),
+        (server("notifications/message", level="info", data="x"), "logging"),
+        (server("notifications/tools/list_changed"), "tools.listChanged"),
+    ],
+)
+def test_a_server_that_was_asked_what_it_has_is_used_so_in_the_latest_revision(
+    found: Any, step: Step, capability: str
+) -> None:
+    ((_, level, text),) = found(step, E, server={"tools": {}})
+    assert level is Level.WARNING
+    assert text.endswith(f"the server did not declare {capability}")
+    assert found(step, E, server=ALL) == []
+    assert found(step, E, server={}, opening=False) == [], "the client need not ask"
+    assert found(client("tasks/cancel", 2, taskId="T"), E, server={}) == [], "an extension"

@@ -63,6 +63,13 @@ def test_a_client_that_asks_nothing_first_is_not_said_to_know_what_is_declared(
     assert "EVT-3" in {rule for rule, _ in _found(tmp_path, *asked, server={"tools": {}})}
 
 
+def test_a_client_may_ask_later_what_the_server_declares(tmp_path: Path) -> None:
+    called = client("tools/list", 1), result(1, tools=[])
+    described = {"supportedVersions": [E], "capabilities": _DECLARED}
+    asked = client("server/discover", 2), result(2, **described), client("events/list", 3)
+    assert "EVT-3" not in {rule for rule, _ in _found(tmp_path, *called, *asked, opening=False)}
+
+
 def test_the_handshake_era_has_no_rules_for_events(tmp_path: Path) -> None:
     assert _found(tmp_path, _told("event"), client("events/list", 2), revision=D) == []
 

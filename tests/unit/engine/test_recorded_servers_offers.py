@@ -87,6 +87,19 @@ def test_types_of_events_skills_and_the_latest_events_are_read(
     assert [each.params["eventId"] for each in server.latest_events] == ["e"]
 
 
+def test_events_in_replies_to_polls_are_latest_events_as_well(
+    written: Written, tmp_path: Path
+) -> None:
+    written.send("events/poll", {"name": "build.finished", "cursor": "c"}, 1)
+    events = [{"eventId": each, "name": "build.finished"} for each in ("e", "f")]
+    written.reply(1, result={"events": [*events, None], "cursor": "d"})
+    written.send("tools/call", {"name": "t"}, 2)
+    written.reply(2, result={"events": [{"eventId": "of a tool"}]})
+    latest = _server(written, tmp_path).latest_events
+    assert [each.params["eventId"] for each in latest] == ["e", "f"]
+    assert {each.params["name"] for each in latest} == {"build.finished"}
+
+
 def test_lists_that_the_client_never_asked_for_are_known(written: Written, tmp_path: Path) -> None:
     assert _server(written, tmp_path).unlisted == {"tools/list"}
     written.send("tools/list", {}, 1)
