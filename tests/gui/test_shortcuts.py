@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from mcp_progress_monitor.gui.help.manual import ManualWindow
 from mcp_progress_monitor.gui.jobs.commands import CANCEL, RESUME
@@ -170,11 +171,8 @@ def test_a_button_elsewhere_says_the_new_key_of_what_it_does(window: MainWindow)
     assert not any("(Ctrl+.)" in tip for tip in _tips(header))
 
 
-def _tips(widget: object) -> list[str]:
-    from PySide6.QtWidgets import QAbstractButton, QWidget
-
-    assert isinstance(widget, QWidget)
-    return [button.toolTip() for button in widget.findChildren(QAbstractButton)]
+def _tips(widget: QWidget) -> list[str]:
+    return [_tip_of(button) for button in _buttons(widget)]
 
 
 @pytest.mark.parametrize("client", ["Cursor", "A <b>"])
@@ -195,3 +193,36 @@ def test_a_tip_of_a_watched_job_has_the_key_of_now(window: MainWindow, client: s
     assert "Ctrl" not in button.toolTip()
     header.show_job(job(id=1, state=JobState.RESUMABLE))
     assert "Ctrl" not in button.toolTip()
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "before"),
+    [
+        ("jobs.cancel", "Cancel", "Ctrl+."),
+        ("jobs.pick-up", "Follow task", "Ctrl+Alt+P"),
+        ("jobs.reissue", "Re-issue", "Ctrl+Shift+R"),
+    ],
+)
+def test_a_changed_key_never_comes_back_in_a_tip(
+    window: MainWindow, name: str, title: str, before: str
+) -> None:
+    header = window.job_pane.header
+    (tip,) = [_tip_of(each) for each in _buttons(header) if each.text() == title]
+    assert tip.endswith(f"({before})")
+    window.shortcuts.set_keys(command(window, name), keys("Ctrl+Alt+7"))
+    shown = (JobState.RUNNING, None), (JobState.RESUMABLE, "Cursor"), (JobState.RUNNING, None)
+    for number, (state, client) in enumerate(shown, 1):
+        header.show_job(job(id=number, state=state, watched_client=client))
+        header.show_job(job(id=number, state=JobState.LOST, watched_client=client))
+        actions: list[QAction] = window.findChildren(QAction)
+        tips = [*map(_tip_of, _buttons(window)), *map(_tip_of, actions)]
+        assert not [tip for tip in tips if f"({before})" in tip]
+        assert [tip for tip in tips if "(Ctrl+Alt+7)" in tip]
+
+
+def _buttons(widget: QWidget) -> list[QAbstractButton]:
+    return widget.findChildren(QAbstractButton)
+
+
+def _tip_of(of: QAbstractButton | QAction) -> str:
+    return html.unescape(of.toolTip())

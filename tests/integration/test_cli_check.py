@@ -63,6 +63,11 @@ def test_a_server_that_does_not_end_is_found(tmp_path: Path) -> None:
     assert "warning END-1: The server did not end within 2.0 s" in ran.out
 
 
+def test_a_tour_that_calls_no_tool_says_so(tmp_path: Path) -> None:
+    ran = run("check", "--demo", "--data-dir", str(tmp_path), HOME=str(tmp_path))
+    assert "Note: No tool was called, because none is marked as read-only." in ran.out
+
+
 def test_a_tool_whose_calls_all_fail_is_no_silent_pass(tmp_path: Path) -> None:
     words = ["--demo", "--tool", "rpc_error", "--data-dir", str(tmp_path)]
     ran = run("check", *words, HOME=str(tmp_path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
 import pytest
@@ -14,10 +14,33 @@ from tests.integration.http_servers import http_server
 from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 _SERVER = (*COMMAND, "--profile", "events")
 _STREAM = json.dumps({"name": "build.finished", "arguments": {"count": 3, "every_ms": 400}})
+_OTHERS: Final[Sequence[tuple[str, dict[str, Any], str]]] = (
+    ("events/list", {}, "events"),
+    ("events/poll", {"name": "build.finished", "cursor": None}, "nextPollMs"),
+    (
+        "events/subscribe",
+        {"name": "build.finished", "delivery": {"url": "https://example.com/hook"}},
+        "refreshBefore",
+    ),
+    ("skills/list", {}, "skills"),
+    ("skills/get", {"uri": "skill://refunds/SKILL.md"}, "skill"),
+)
+
+
+@pytest.mark.anyio
+async def test_requests_of_the_extensions_can_be_sent_over_http(tmp_path: Path) -> None:
+    async with http_server("--profile", "events") as server:
+        for method, params, member in _OTHERS[1:4]:
+            where = ("--data-dir", str(tmp_path), "--era", "per-request", "--url", server.url)
+            words = ("request", method, "--params", json.dumps(params), *where)
+            ran = await anyio.to_thread.run_sync(partial(run, *words))
+            assert (ran.code, ran.err.count("Error")) == (0, 0)
+            assert member in json.loads(ran.out)
 
 
 @pytest.mark.parametrize("era", ["handshake", "per-request"])
@@ -51,20 +74,7 @@ class TestOnStdio:
         assert parts == [None, "evt-1", "evt-2", "evt-3"]
         assert ran.only("finding") == []
 
-    @pytest.mark.parametrize(
-        ("method", "params", "member"),
-        [
-            ("events/list", {}, "events"),
-            ("events/poll", {"name": "build.finished", "cursor": None}, "nextPollMs"),
-            (
-                "events/subscribe",
-                {"name": "build.finished", "delivery": {"url": "https://example.com/hook"}},
-                "refreshBefore",
-            ),
-            ("skills/list", {}, "skills"),
-            ("skills/get", {"uri": "skill://refunds/SKILL.md"}, "skill"),
-        ],
-    )
+    @pytest.mark.parametrize(("method", "params", "member"), _OTHERS)
     def test_every_other_request_of_the_extensions_can_be_sent(
         self, tmp_path: Path, era: str, method: str, params: dict[str, object], member: str
     ) -> None:

@@ -96,7 +96,7 @@ class _Tour(EngineCommand):
         self._outcomes: dict[str, list[bool]] = {}
         """For each tool, whether each of its calls with valid arguments failed."""
         self.listed = ExitCode.DONE  # an error if the server did not list its tools
-        self._unlisted = ""
+        self._untested = ""
         for name, arguments in self._given.items():
             if not isinstance(arguments, dict):
                 raise click.UsageError(f"--args: the arguments of {name!r} are not an object.")
@@ -105,13 +105,16 @@ class _Tour(EngineCommand):
         server = await connected(engine, self._definition)
         self._check_named(server)
         if server.error is not None:
-            self._unlisted = server.error.as_text()
+            self._untested = server.error.as_text()
             if not server.tools:
                 self.listed = ExitCode.ANSWERED_ERROR
-                self._unlisted = f"No tool was tested. {self._unlisted}"
+                self._untested = f"No tool was tested. {self._untested}"
         chosen = [tool for tool in server.tools if self._is_chosen(tool)][:MOST_TOOLS]
         left = len(server.tools) - len(chosen)
         self._note(f"Calling {count(len(chosen), 'tool')}, leaving out {left}.")
+        if left and not chosen:
+            none = "No tool was called, because none is marked as read-only. Name some with --tool."
+            self._untested = self._untested or none
         for place, tool in enumerate(chosen):
             await self._visit(engine, server, tool, is_first=not place)
         await self._call(engine, server, _UNKNOWN, {}, AUTO)
@@ -120,9 +123,9 @@ class _Tour(EngineCommand):
         return ExitCode.DONE
 
     def notes(self) -> Iterator[str]:
-        """Notes on tools that were not listed or whose calls all failed: few rules were tested."""
-        if self._unlisted:
-            yield one_line(". ".join(self._unlisted.splitlines()), 400)
+        """Notes on tools that were not called or whose calls all failed: few rules were tested."""
+        if self._untested:
+            yield one_line(". ".join(self._untested.splitlines()), 400)
         for tool, failed in self._outcomes.items():
             if failed and all(failed):
                 calls = "The only call" if len(failed) == 1 else f"All {len(failed)} calls"
