@@ -30,6 +30,7 @@ from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.calls.shelf import SaveCallDialog, SavedCallsDialog
 from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
+from mcp_progress_monitor.gui.common.commands import CommandAction
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.confirmations import (
     EndAction,
@@ -46,7 +47,6 @@ from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
-from mcp_progress_monitor.gui.notifications.controller import new_mini_action
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
@@ -67,6 +67,7 @@ from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.traffic.details import MessagesDialog, NoteEditor
 from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
 from mcp_progress_monitor.gui.user_settings import SECTIONS, RecordingChoices
+from mcp_progress_monitor.gui.window_commands import MINI
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side, TaskView
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
@@ -179,7 +180,7 @@ class EveryWindow(QObject):
         status = StatusBar(None, models.servers, models.traffic.timeline, self.appearance)
         why = words if is_recording else ""
         window = MainWindow(models, status, self.appearance, Preferences(self._folder), why)
-        window.add_to_view_menu([new_mini_action(window)])
+        window.add_to_view_menu([CommandAction(MINI, window)])
         models.feed.setParent(window)
         window.show_jobs(are_any=True)
         window.notices.show_error(ErrorDetails(words, words, words, words))

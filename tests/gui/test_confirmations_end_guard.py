@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.confirmations import EndQuestion, RemoveQuestion
 from mcp_progress_monitor.gui.servers.model import ROW
+from mcp_progress_monitor.gui.window_commands import QUIT
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -168,7 +169,7 @@ async def test_the_key_to_restart_and_the_key_to_quit_ask(
         assert question.text() == "Restart demo and end 1 running job?"
         question.reject()
         await until(lambda: not questions(program))
-        program.window.actions_.quit.trigger()
+        program.window.do[QUIT].trigger()
         (question,) = questions(program)
         assert question.text() == "Quit and end 1 running job?"
         assert question.windowModality() is not Qt.WindowModality.ApplicationModal

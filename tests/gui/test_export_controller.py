@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 
 from mcp_progress_monitor.exports.formats import CSV, HAR, JSONL, ExportOptions
@@ -20,6 +20,7 @@ from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.export_controller import ExportController, ExportDialog
 from mcp_progress_monitor.gui.jobs.commands import REPORT, TICKS
+from mcp_progress_monitor.gui.window_commands import EXPORT
 from tests.gui.panes import Panes
 from tests.gui.programs import until
 from tests.patience import PATIENCE_S
@@ -36,11 +37,6 @@ class Pane(QObject):
     snippet_requested = Signal(object)
 
 
-class Actions:
-    def __init__(self, parent: QObject) -> None:
-        self.export = QAction(parent)
-
-
 class Window(QMainWindow):
     """What of a window exporting looks at."""
 
@@ -48,7 +44,6 @@ class Window(QMainWindow):
         super().__init__()
         self.traffic_pane = Pane(self)
         self.late = Panes()
-        self.actions_ = Actions(self)
         self.commands = Commands()
 
     def dialog(self) -> ExportDialog:
@@ -162,7 +157,7 @@ async def test_the_ticks_of_a_job_are_saved(bench: Bench, tmp_path: Path) -> Non
 
 
 async def test_an_ending_follows_what_is_chosen(bench: Bench, tmp_path: Path) -> None:
-    bench.window.actions_.export.trigger()
+    bench.window.commands.run(EXPORT)
     await bench.save_as(tmp_path / "all", choice=1)
     rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
 
@@ -173,7 +168,7 @@ async def test_a_file_that_nobody_agreed_to_lose_is_left_alone(
     bench: Bench, tmp_path: Path
 ) -> None:
     (tmp_path / "all.jsonl").write_text("mine")
-    bench.window.actions_.export.trigger()
+    bench.window.commands.run(EXPORT)
     await bench.save_as(tmp_path / "all.html", choice=1)
 
     assert _names(tmp_path) == ["all 1.jsonl", "all.jsonl"]
@@ -189,7 +184,7 @@ async def test_what_traffic_shows_is_saved_and_no_more(bench: Bench, tmp_path: P
 
 
 async def test_a_session_is_saved_as_a_report_by_default(bench: Bench, tmp_path: Path) -> None:
-    bench.window.actions_.export.trigger()
+    bench.window.commands.run(EXPORT)
     assert Path(bench.window.dialog().selectedFiles()[0]).name == "night.html"
     await bench.save_as(tmp_path / "s.html")
 
@@ -245,7 +240,7 @@ async def test_har_of_a_session_without_http_is_refused_with_a_message(
 
 
 async def test_har_is_among_the_forms_of_a_session(bench: Bench) -> None:
-    bench.window.actions_.export.trigger()
+    bench.window.commands.run(EXPORT)
     assert any(words.endswith("(*.har)") for words in bench.window.dialog().nameFilters())
 
 

@@ -32,13 +32,14 @@ from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, OPEN, RESUME
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
-from mcp_progress_monitor.gui.panes import usable
+from mcp_progress_monitor.gui.panes import GO_TO, usable
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.user_settings import LimitSettings
+from mcp_progress_monitor.gui.window_commands import CLOSE_PANE, FIND, MANUAL, MENU, PALETTE
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.gui.jobs.job_lists import asked, heard
@@ -162,10 +163,10 @@ def test_a_key_closes_the_pane_with_the_focus_and_no_other(
 ) -> None:
     window.open_dock("stderr")
     window.pane_focus.go_to("stderr")
-    window.actions_.close_pane.trigger()
+    window.do[CLOSE_PANE].trigger()
     assert not window.docks["stderr"].isVisible()
     qtbot.waitUntil(lambda: QApplication.focusWidget() in controls_in(window.job_list))
-    window.actions_.close_pane.trigger()  # the jobs cannot be closed
+    window.do[CLOSE_PANE].trigger()  # the jobs cannot be closed
     assert window.docks["traffic"].isVisible()
     assert window.job_list.isVisible()
 
@@ -257,7 +258,7 @@ def test_the_menu_of_the_current_row_opens_by_key(window: MainWindow, qtbot: QtB
     table.selectionModel().setCurrentIndex(
         table.model().index(1, 0), QItemSelectionModel.SelectionFlag.NoUpdate
     )
-    window.actions_.menu.trigger()
+    window.do[MENU].trigger()
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
     assert window.job_list.commands[OPEN] in menu.actions()
@@ -310,7 +311,7 @@ def test_panes_that_a_version_before_saved_are_where_they_were(
     assert window.traffic_pane.state()["recent"] == ["token == 7"]
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_0, Qt.KeyboardModifier.AltModifier)
     assert window.docks["traffic"].isAncestorOf(window.focusWidget())
-    assert [key.toString() for key in window.pane_focus.actions[6].shortcuts()] == ["Alt+9"]
+    assert [key.toString() for key in window.pane_focus.going[GO_TO[6]].shortcuts()] == ["Alt+9"]
 
 
 _SAVED_DOCKS = (
@@ -409,7 +410,6 @@ def test_underlined_letters_mean_one_thing(window: MainWindow) -> None:
 
 
 def test_the_key_to_look_for_something_means_the_pane_with_the_focus(window: MainWindow) -> None:
-    window.actions_.find.triggered.connect(window.focus_filter)
     window.job_list.table.setFocus()
     QTest.keyClick(window.job_list.table, Qt.Key.Key_F, CONTROL)
     assert window.filter_edit.hasFocus()
@@ -424,10 +424,7 @@ def test_the_list_of_jobs_has_the_focus_at_first(window: MainWindow) -> None:
 
 
 def test_fields_keep_their_keys_and_leave_the_rest_to_the_window(window: MainWindow) -> None:
-    manual, palette = (
-        heard(window.actions_.manual.triggered),
-        heard(window.actions_.palette.triggered),
-    )
+    manual, palette = (heard(window.do[MANUAL].triggered), heard(window.do[PALETTE].triggered))
     window.traffic_pane.bar.focus_search()
     field = window.focusWidget()
     assert isinstance(field, FilterField)
@@ -558,8 +555,8 @@ def test_jobs_are_grouped_by_server_from_the_menu(
 
 
 def test_looking_for_jobs_has_no_button_besides_its_field(window: MainWindow) -> None:
-    assert window.actions_.find not in window.tool_bar.actions()
-    assert window.actions_.find not in window.menuBar().actions()
+    assert window.do[FIND] not in window.tool_bar.actions()
+    assert window.do[FIND] not in window.menuBar().actions()
 
 
 def test_a_long_error_does_not_make_a_small_window_grow(window: MainWindow, qtbot: QtBot) -> None:

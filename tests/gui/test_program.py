@@ -19,6 +19,7 @@ from mcp_progress_monitor.gui.jobs.commands import FOLLOW, REMOVE, RESUME
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
+from mcp_progress_monitor.gui.window_commands import REMOVE_FINISHED
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.store.resumes import FILE
@@ -181,7 +182,7 @@ async def test_removing_finished_jobs_keeps_those_that_can_be_resumed(
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
     async with running(qapp, data_dir) as program:
-        program.window.actions_.clear.trigger()
+        program.window.do[REMOVE_FINISHED].trigger()
         await anyio.sleep(0.2)
         assert len(program.engine.jobs.ids()) == 1
 

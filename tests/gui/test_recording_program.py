@@ -15,6 +15,7 @@ from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
 from mcp_progress_monitor.gui.servers.actions import ServerAction
+from mcp_progress_monitor.gui.window_commands import EXPORT, OPEN_RECORDING, WINDOW_COMMANDS
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
-
-LIVE = ("command", "url", "imports", "export_servers", "demo", "call", "clear")
 
 
 def written() -> Written:
@@ -97,8 +96,9 @@ async def test_nothing_can_be_asked_of_a_server_and_the_tips_say_why(
     async with showing(qapp, recording, data_dir) as program:
         await shown(program)
         window = program.window
-        for name in LIVE:
-            action = getattr(window.actions_, name)
+        live = [command for command in WINDOW_COMMANDS if command.live_only]
+        assert len(live) == 8
+        for action in map(window.do.__getitem__, live):
             assert not action.isEnabled()
             assert "recording" in action.toolTip()
         window.job_list.select(program.playback.jobs.ids()[0])
@@ -106,7 +106,7 @@ async def test_nothing_can_be_asked_of_a_server_and_the_tips_say_why(
         assert "recording" in window.job_list.commands[REISSUE].toolTip()
         assert not window.tool_bar.connect_button.isVisible()
         assert not window.tool_bar.resume_button.isVisible()
-        assert window.actions_.open_recording in window.tool_bar.actions()
+        assert window.do[OPEN_RECORDING] in window.tool_bar.actions()
 
 
 async def test_a_server_shows_what_the_recording_knows_of_it(
@@ -257,7 +257,7 @@ async def test_a_report_and_a_session_can_be_saved_without_a_server(
         window = program.window
         window.job_list.select(program.playback.jobs.ids()[0])
         assert window.job_list.commands[REPORT].isEnabled()
-        assert window.actions_.export.isEnabled()
+        assert window.do[EXPORT].isEnabled()
         path = tmp_path / "report.html"
         program.exports.export(ExportOptions(HTML, job=program.playback.jobs.ids()[0]), path)
         await until(path.exists)

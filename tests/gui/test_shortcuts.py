@@ -15,6 +15,7 @@ from mcp_progress_monitor.gui.help.manual import ManualWindow
 from mcp_progress_monitor.gui.jobs.commands import CANCEL, RESUME
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.shortcuts import SECTIONS, native
+from mcp_progress_monitor.gui.window_commands import NEW_CALL
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.jobs.job_lists import heard
 from tests.gui.windows import window_on
@@ -60,7 +61,7 @@ def test_no_default_key_means_two_things_in_one_place(window: MainWindow) -> Non
 
 
 def test_a_key_of_the_users_own_works_and_the_default_does_not(window: MainWindow) -> None:
-    called = heard(window.actions_.call.triggered)
+    called = heard(window.do[NEW_CALL].triggered)
     window.shortcuts.set_keys(command(window, "window.call"), keys("Ctrl+J"))
     window.job_list.table.setFocus()
     control = Qt.KeyboardModifier.ControlModifier
@@ -68,7 +69,7 @@ def test_a_key_of_the_users_own_works_and_the_default_does_not(window: MainWindo
     assert called == []
     QTest.keyClick(window.job_list.table, Qt.Key.Key_J, control)
     assert len(called) == 1
-    assert window.actions_.call.toolTip().endswith("(Ctrl+J)")
+    assert window.do[NEW_CALL].toolTip().endswith("(Ctrl+J)")
 
 
 def test_keys_are_kept_and_taken_up_by_the_next_window(

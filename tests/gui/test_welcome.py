@@ -11,35 +11,49 @@ from PySide6.QtWidgets import QScrollArea
 
 from mcp_progress_monitor.gui.common.controls import EnterPresses
 from mcp_progress_monitor.gui.welcome import Welcome
+from mcp_progress_monitor.gui.window_commands import (
+    ADD_COMMAND,
+    ADD_URL,
+    DEMO,
+    IMPORT,
+    WATCH,
+    WINDOW_COMMANDS,
+)
+from tests.gui.lone_commands import asked, lone_actions
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
+    from mcp_progress_monitor.gui.common.commands import CommandActions
     from mcp_progress_monitor.gui.theme import Appearance
 
-_CHOICES = {
-    "demo": "demo_requested",
-    "command": "server_add_requested",
-    "url": "url_add_requested",
-    "imports": "import_requested",
-}
+_CHOICES = {"demo": DEMO, "command": ADD_COMMAND, "url": ADD_URL, "imports": IMPORT}
+
+
+@pytest.fixture
+def do(qapp: QApplication, appearance: Appearance) -> CommandActions:
+    assert qapp is not None
+    return lone_actions(WINDOW_COMMANDS, appearance)
 
 
 @pytest.mark.parametrize("choice", _CHOICES)
-def test_each_choice_tells_the_shell(appearance: Appearance, qtbot: QtBot, choice: str) -> None:
-    welcome = Welcome(appearance)
+def test_each_choice_tells_the_shell(
+    appearance: Appearance, do: CommandActions, qtbot: QtBot, choice: str
+) -> None:
+    welcome = Welcome(appearance, do)
     qtbot.addWidget(welcome)
     button = getattr(welcome, choice)
-    signal = getattr(welcome, _CHOICES[choice])
-    with qtbot.waitSignal(signal):
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    with qtbot.waitSignal(signal):
-        QTest.keyClick(button, Qt.Key.Key_Space)
+    said = asked(do.commands, _CHOICES[choice])
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    assert len(said) == 2
 
 
-def test_each_choice_says_what_it_does(appearance: Appearance, qtbot: QtBot) -> None:
-    welcome = Welcome(appearance)
+def test_each_choice_says_what_it_does(
+    appearance: Appearance, do: CommandActions, qtbot: QtBot
+) -> None:
+    welcome = Welcome(appearance, do)
     qtbot.addWidget(welcome)
     for choice in _CHOICES:
         button = getattr(welcome, choice)
@@ -48,9 +62,9 @@ def test_each_choice_says_what_it_does(appearance: Appearance, qtbot: QtBot) -> 
 
 
 def test_programs_that_were_found_are_named_with_their_number(
-    appearance: Appearance, qtbot: QtBot
+    appearance: Appearance, do: CommandActions, qtbot: QtBot
 ) -> None:
-    welcome = Welcome(appearance)
+    welcome = Welcome(appearance, do)
     qtbot.addWidget(welcome)
     before = welcome.imports.description()
     welcome.show_found([])
@@ -59,8 +73,10 @@ def test_programs_that_were_found_are_named_with_their_number(
     assert welcome.imports.description() == "Found 3 files of VS Code, Zed."
 
 
-def test_watching_is_offered_where_a_client_is(appearance: Appearance, qtbot: QtBot) -> None:
-    welcome = Welcome(appearance)
+def test_watching_is_offered_where_a_client_is(
+    appearance: Appearance, do: CommandActions, qtbot: QtBot
+) -> None:
+    welcome = Welcome(appearance, do)
     qtbot.addWidget(welcome)
     welcome.show()
     assert not welcome.watch.isVisible()
@@ -69,22 +85,25 @@ def test_watching_is_offered_where_a_client_is(appearance: Appearance, qtbot: Qt
     assert welcome.watch.accessibleName() == "Watch the servers of Zed…"
     welcome.offer_to_watch(["Zed", "Claude Code", "Zed"])
     assert welcome.watch.accessibleName() == "Watch the servers of Claude Code and others…"
-    with qtbot.waitSignal(welcome.watch_requested):
-        QTest.mouseClick(welcome.watch, Qt.MouseButton.LeftButton)
+    said = asked(do.commands, WATCH)
+    QTest.mouseClick(welcome.watch, Qt.MouseButton.LeftButton)
+    assert len(said) == 1
     welcome.offer_to_watch([])
     assert not welcome.watch.isVisible()
 
 
-def test_a_small_window_can_still_be_small(appearance: Appearance, qtbot: QtBot) -> None:
-    welcome = Welcome(appearance)
+def test_a_small_window_can_still_be_small(
+    appearance: Appearance, do: CommandActions, qtbot: QtBot
+) -> None:
+    welcome = Welcome(appearance, do)
     qtbot.addWidget(welcome)
     assert welcome.minimumSizeHint().height() < 200
 
 
 def test_in_a_low_window_the_choices_do_without_their_sentences(
-    appearance: Appearance, qtbot: QtBot
+    appearance: Appearance, do: CommandActions, qtbot: QtBot
 ) -> None:
-    welcome = Welcome(appearance)
+    welcome = Welcome(appearance, do)
     qtbot.addWidget(welcome)
     welcome.resize(700, 500)
     welcome.show()
@@ -97,9 +116,9 @@ def test_in_a_low_window_the_choices_do_without_their_sentences(
 
 
 def test_in_a_narrow_window_nobody_scrolls_to_the_right(
-    appearance: Appearance, qtbot: QtBot
+    appearance: Appearance, do: CommandActions, qtbot: QtBot
 ) -> None:
-    welcome = Welcome(appearance)
+    welcome = Welcome(appearance, do)
     qtbot.addWidget(welcome)
     welcome.resize(380, 120)
     welcome.show()
@@ -114,14 +133,15 @@ def test_in_a_narrow_window_nobody_scrolls_to_the_right(
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
 def test_enter_and_space_choose(
-    appearance: Appearance, qtbot: QtBot, qapp: QApplication, key: Qt.Key
+    appearance: Appearance, do: CommandActions, qtbot: QtBot, qapp: QApplication, key: Qt.Key
 ) -> None:
-    welcome = Welcome(appearance)
+    welcome = Welcome(appearance, do)
     EnterPresses(qapp, welcome)
     qtbot.addWidget(welcome)
     welcome.show()
     welcome.activateWindow()
     welcome.demo.setFocus()
     qtbot.waitUntil(welcome.demo.hasFocus)
-    with qtbot.waitSignal(welcome.demo_requested):
-        QTest.keyClick(welcome.demo, key)
+    said = asked(do.commands, DEMO)
+    QTest.keyClick(welcome.demo, key)
+    assert len(said) == 1

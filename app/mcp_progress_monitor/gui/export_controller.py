@@ -31,6 +31,7 @@ from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.jobs import commands
+from mcp_progress_monitor.gui.window_commands import EXPORT
 from mcp_progress_monitor.path_checks import is_there
 
 if TYPE_CHECKING:
@@ -119,7 +120,6 @@ class ExportController(QObject):
         window.commands.join(self)
         window.traffic_pane.export_requested.connect(self.ask_for_shown)
         window.traffic_pane.snippet_requested.connect(self.copy_snippet)
-        window.actions_.export.triggered.connect(self.ask_for_session)
 
     @Slot(object)
     def add_findings(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
@@ -136,7 +136,7 @@ class ExportController(QObject):
         forms = [("Ticks", ExportOptions(CSV, job=job))]
         self._ask("Save ticks", self._name_of(job, "ticks"), forms)
 
-    @Slot()
+    @carries_out(EXPORT)
     def ask_for_session(self) -> None:
         """Save the whole session."""
         self._ask("Export session", self._stem(), session_forms(self._title, None, HTML))

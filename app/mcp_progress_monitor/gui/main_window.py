@@ -35,8 +35,8 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.formatting import number
-from mcp_progress_monitor.gui.actions import Actions
-from mcp_progress_monitor.gui.common.commands import Commands
+from mcp_progress_monitor.gui import window_commands as commands
+from mcp_progress_monitor.gui.common.commands import CommandActions, Commands, carries_out
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.commands import JOBS_MENU
@@ -125,9 +125,12 @@ class MainWindow(QMainWindow):
         self.theme = ThemeChoice(self.settings, self)
         self.text_size = TextSize(self.settings, self)
         appearance.follow(QGuiApplication.palette())  # of that theme: every icon is made once
-        self.actions_ = Actions(appearance, self)
+        self.do: Final = CommandActions(
+            commands.WINDOW_COMMANDS, self.commands, self, appearance, by_menu=True
+        )
+        self.commands.join(self)
         self.notices = NoticeBar(self)
-        self.welcome = Welcome(appearance, self)
+        self.welcome = Welcome(appearance, self.do, self)
         self.job_list = JobList(models.jobs, models.shown_jobs, appearance, self.commands, self)
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)
@@ -157,11 +160,7 @@ class MainWindow(QMainWindow):
         self._slim_titles()
         fit_to_screen(self, _FIRST_SIZE)
         self.setStatusBar(status)
-        self.pane_focus = PaneFocus(self, self.panes, self.show_pane)
-        self.actions_.next_pane.triggered.connect(self.pane_focus.go_to_next)
-        self.actions_.previous_pane.triggered.connect(self.pane_focus.go_to_previous)
-        self.actions_.close_pane.triggered.connect(self._on_close_pane)
-        self.actions_.menu.triggered.connect(self.pane_focus.open_menu)
+        self.pane_focus = PaneFocus(self, self.panes, self.show_pane, self.do)
         self._sums = QLabel(self)
         self._sums.setTextFormat(Qt.TextFormat.PlainText)
         self._sums.setAccessibleDescription("Selected jobs")
@@ -170,9 +169,7 @@ class MainWindow(QMainWindow):
         self.job_list.selection_changed.connect(self._on_jobs_selected)
         models.jobs.second_passed.connect(self._on_jobs_selected)
         self._add_menus()
-        self.tool_bar = ToolBar(
-            self.actions_, self.job_list.commands, self.filter_edit, appearance, self
-        )
+        self.tool_bar = ToolBar(self.do, self.job_list.commands, self.filter_edit, appearance, self)
         self.addToolBar(self.tool_bar)
         for late in self.late.panes:
             late.when_made(partial(self._on_pane_made, late))
@@ -249,8 +246,7 @@ class MainWindow(QMainWindow):
 
     def _make_read_only(self, why: str) -> None:
         """Disable every action that needs a server; `why` becomes the tool tip."""
-        self.actions_.set_read_only(why)
-        self.tool_bar.set_read_only(self.actions_)
+        self.tool_bar.set_read_only(self.do)
         self.servers.set_read_only(why)
         self.traffic_pane.set_read_only()
 
@@ -309,8 +305,8 @@ class MainWindow(QMainWindow):
         if hides_focus:
             first_control(dock).setFocus()
 
-    @Slot()
-    def _on_close_pane(self) -> None:
+    @carries_out(commands.CLOSE_PANE)
+    def close_pane(self) -> None:
         """Close the pane that has the focus; the jobs are no pane that can be closed."""
         focused = [dock for dock in self.docks.values() if _has_focus(dock)]
         for dock in focused:
@@ -592,46 +588,42 @@ class MainWindow(QMainWindow):
         self.docks[name] = dock
 
     def _add_menus(self) -> None:
-        do = self.actions_
+        do = self.do
         servers = self.menuBar().addMenu("&Servers")
-        servers.addActions([do.command, do.url, do.imports, do.demo])
-        servers.addSeparator()
-        servers.addAction(do.export_servers)
-        servers.addAction(do.watch)
-        servers.addSeparator()
-        servers.addActions([do.settings, do.quit])
+        for group in commands.SERVERS_MENU:
+            servers.addActions(do.some(group))
+            servers.addSeparator()
         recordings = self.menuBar().addMenu("&Recordings")
-        recordings.addAction(do.open_recording)
+        recordings.addAction(do[commands.OPEN_RECORDING])
         self.recent_menu = recordings.addMenu("Open re&cent")
-        recordings.addAction(do.recordings)
+        recordings.addAction(do[commands.RECORDINGS])
         recordings.addSeparator()
-        recordings.addAction(do.export)
+        recordings.addAction(do[commands.EXPORT])
         recordings.addSeparator()
-        recordings.addAction(do.associate)
+        recordings.addAction(do[commands.ASSOCIATE])
         self._jobs_menu = self.menuBar().addMenu("&Jobs")
         self._fill_jobs_menu(self._jobs_menu)
         self._view_menu = view = self.menuBar().addMenu("&View")
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
-        view.addAction(do.close_pane)
+        view.addAction(do[commands.CLOSE_PANE])
         view.addSeparator()
-        view.addAction(do.palette)
+        view.addAction(do[commands.PALETTE])
         go = view.addMenu("&Go to")
         self.pane_focus.add_to(go)
         go.addSeparator()
-        go.addActions([do.next_pane, do.previous_pane, do.menu])
+        go.addActions(do.some((commands.NEXT_PANE, commands.PREVIOUS_PANE, commands.MENU)))
         view.addSeparator()
-        view.addActions([do.next_message, do.previous_message, do.back])
+        view.addActions(do.some((commands.NEXT_MESSAGE, commands.PREVIOUS_MESSAGE, commands.BACK)))
         view.addSeparator()
         self._sorting.add_to(view.addMenu("&Sort jobs by"))
         self.theme.add_to(view.addMenu("&Theme"))
-        self.menuBar().addMenu("&Help").addActions([do.manual, do.keys, do.report, do.about])
+        self.menuBar().addMenu("&Help").addActions(do.some(commands.HELP_MENU))
         for menu in self.menuBar().findChildren(QMenu):
             menu.setToolTipsVisible(True)
 
     def _place_find(self) -> None:
         """Let the key focus the job filter, except where it has another use."""
-        find = self.actions_.find
-        find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find = self.do[commands.FIND]
         others = [
             dock
             for name, dock in self.docks.items()
@@ -642,17 +634,17 @@ class MainWindow(QMainWindow):
         self.job_list.setFocus()
 
     def _fill_jobs_menu(self, menu: QMenu) -> None:
-        do, some = self.actions_, self.job_list.commands.some
+        do, some = self.do, self.job_list.commands.some
         begin, again, save, remove = JOBS_MENU
-        menu.addActions([do.call, *some(begin)])
+        menu.addActions([do[commands.NEW_CALL], *some(begin)])
         menu.addSeparator()
         menu.addActions(some(again))
         menu.addSeparator()
-        menu.addActions([*some(save), do.statistics])
+        menu.addActions([*some(save), do[commands.STATISTICS]])
         menu.addSeparator()
-        menu.addActions([*some(remove), do.clear])
+        menu.addActions([*some(remove), do[commands.REMOVE_FINISHED]])
         self._below_removal = menu.addSeparator()
-        menu.addAction(do.find)
+        menu.addAction(do[commands.FIND])
 
     def _restore(self) -> None:
         kept = self._preferences
@@ -666,7 +658,7 @@ class MainWindow(QMainWindow):
             self.job_list.table.hideColumn(Column.ENDED)
         self.traffic_pane.restore(kept.json_of("log/look"))
 
-    @Slot()
+    @carries_out(commands.FIND)
     def focus_filter(self) -> None:
         self.filter_edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.filter_edit.selectAll()

@@ -14,6 +14,7 @@ from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.help.controller import Help
 from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
+from mcp_progress_monitor.gui.window_commands import STATISTICS
 from mcp_progress_monitor.protocol.secrets import without_tokens
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ class Navigation(QObject):
         self._jobs = jobs
         self._report = report
         window.commands.join(self)
-        window.actions_.statistics.triggered.connect(self.show_statistics)
         window.job_list.selection_changed.connect(self._on_selection_changed)
         late = window.late
         late.questions.when_made(self._join_question_panel)
@@ -55,7 +55,6 @@ class Navigation(QObject):
         window.traffic_pane.job_opened.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
-        window.actions_.find.triggered.connect(window.focus_filter)
         self._help = Help(window)
 
     def _join_question_panel(self) -> None:
@@ -97,7 +96,7 @@ class Navigation(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
 
-    @Slot()
+    @carries_out(STATISTICS)
     def show_statistics(self) -> None:
         """Show the figures of all calls by tool."""
         from mcp_progress_monitor.gui.jobs.compare import StatisticsDialog  # idem

@@ -4,29 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtGui import QAction, QContextMenuEvent, QKeySequence
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QDockWidget, QWidget
 
+from mcp_progress_monitor.gui.common.commands import Command, CommandActions, carries_out
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in
+from mcp_progress_monitor.gui.window_commands import MENU, NEXT_PANE, PREVIOUS_PANE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from PySide6.QtWidgets import QMenu
 
-_PANES: Final = (
-    # name, text, key
-    ("jobs", "&Jobs", "Alt+1"),
-    ("servers", "&Servers", "Alt+2"),
-    ("traffic", "&Traffic", "Alt+3"),
-    ("job", "Jo&b", "Alt+4"),
-    ("findings", "&Findings", "Alt+5"),
-    ("stderr", "st&derr", "Alt+6"),
-    ("server_log", "Server &log", "Alt+7"),
-    ("questions", "&Questions", "Alt+8"),
-)
 _KEPT_NAMES: Final = {"traffic": "log", "server_log": "messages"}
+
+
+def kept_name(name: str) -> str:
+    """The name of a pane in saved window states and keys, which earlier versions wrote."""
+    return _KEPT_NAMES.get(name, name)
+
+
+def _go_to(name: str, text: str, key: str) -> Command:
+    where = Qt.ShortcutContext.WindowShortcut
+    return Command(f"go.{kept_name(name)}", text, keys=(key,), where=where)
+
+
+_PANES: Final = {
+    "jobs": _go_to("jobs", "&Jobs", "Alt+1"),
+    "servers": _go_to("servers", "&Servers", "Alt+2"),
+    "traffic": _go_to("traffic", "&Traffic", "Alt+3"),
+    "job": _go_to("job", "Jo&b", "Alt+4"),
+    "findings": _go_to("findings", "&Findings", "Alt+5"),
+    "stderr": _go_to("stderr", "st&derr", "Alt+6"),
+    "server_log": _go_to("server_log", "Server &log", "Alt+7"),
+    "questions": _go_to("questions", "&Questions", "Alt+8"),
+}
+GO_TO: Final = tuple(_PANES.values())
 
 
 class PaneFocus(QObject):
@@ -37,29 +51,35 @@ class PaneFocus(QObject):
         window: QWidget,
         panes: Callable[[], Sequence[QWidget]],
         show: Callable[[str], QWidget],
+        do: CommandActions,
     ) -> None:
-        """`panes` are those of `window` in order; `show` brings one to the front."""
+        """`panes` are those of `window` in order; `show` brings one to the front.
+
+        `do` are the commands of the window.
+        """
         super().__init__(window)
         self._window = window
         self._panes = panes
         self._show = show
         self._last: dict[QWidget, QWidget] = {}
-        self.actions: Final = [self._made(*each) for each in _PANES]
-        window.addActions(self.actions)
+        self.going: Final = CommandActions(GO_TO, do.commands, window, do.appearance)
+        for name, command in _PANES.items():
+            do.commands.carry_out(command, self.go_to, name)
+        do.commands.join(self)
 
     def add_to(self, menu: QMenu) -> None:
-        menu.addActions(self.actions)
+        menu.addActions(self.going.some(GO_TO))
 
-    @Slot()
+    @carries_out(NEXT_PANE)
     def go_to_next(self) -> None:
         """Move the focus to the next visible pane, after the last one to the first."""
         self._step(1)
 
-    @Slot()
+    @carries_out(PREVIOUS_PANE)
     def go_to_previous(self) -> None:
         self._step(-1)
 
-    @Slot()
+    @carries_out(MENU)
     def open_menu(self) -> None:
         """Open the menu of what has the focus, as the menu key does, which not every board has."""
         focused = QApplication.focusWidget()
@@ -71,20 +91,6 @@ class PaneFocus(QObject):
 
     def go_to(self, name: str) -> None:
         self._enter(self._show(name))
-
-    def _made(self, name: str, text: str, key: str) -> QAction:
-        action = QAction(text, self._window)
-        action.setObjectName(f"go.{kept_name(name)}")
-        action.setShortcut(QKeySequence(key))
-        action.setData(name)
-        action.triggered.connect(self._on_triggered)
-        return action
-
-    @Slot()
-    def _on_triggered(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self.go_to(str(action.data()))
 
     def _step(self, by: int) -> None:
         panes = [pane for pane in self._panes() if is_seen(pane) and usable(pane)]
@@ -105,11 +111,6 @@ class PaneFocus(QObject):
             return  # nothing there can have the focus, or show it
         target.window().activateWindow()
         target.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-
-def kept_name(name: str) -> str:
-    """The name of a pane in saved window states and keys, which earlier versions wrote."""
-    return _KEPT_NAMES.get(name, name)
 
 
 def is_seen(pane: QWidget) -> bool:

@@ -31,6 +31,7 @@ from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.undo import UndoOffer
 from mcp_progress_monitor.gui.user_settings import LimitSettings
+from mcp_progress_monitor.gui.window_commands import QUIT
 from mcp_progress_monitor.gui.window_program import WindowProgram
 from mcp_progress_monitor.playback.following import delete_abandoned_spools
 from mcp_progress_monitor.recording.folder import LIVE
@@ -195,7 +196,6 @@ class Program(WindowProgram):
         self._join_drops()
         self._join_feed()
         self._join_panes()
-        self._join_actions()
 
     def _build_catalogue(self, tasks: BackgroundTasks, appearance: Appearance) -> None:
         folder = self._options.data_dir.absolute()
@@ -212,7 +212,10 @@ class Program(WindowProgram):
 
     def _join_catalogue(self) -> None:
         window, saving, asking = self.window, self.servers, self.catalogue_dialogs
-        do, servers, welcome = window.actions_, window.servers, window.welcome
+        servers = window.servers
+        window.commands.join(asking)
+        window.commands.join(self.imports)
+        window.commands.join(self.watches)
         servers.connect_requested.connect(saving.connect_server)
         self._join_end_guard()
         saving.turns_changed.connect(self._models.servers.set_turns)
@@ -223,22 +226,12 @@ class Program(WindowProgram):
         servers.edit_requested.connect(asking.edit)
         servers.server_remove_requested.connect(asking.ask_to_remove)
         servers.export_requested.connect(self.imports.ask_to_export)
-        do.export_servers.triggered.connect(self.imports.ask_to_export)
         window.tool_bar.connect_requested.connect(saving.connect_server)
-        for pane in (servers, welcome):
-            pane.server_add_requested.connect(asking.ask_for_command)
-            pane.url_add_requested.connect(asking.ask_for_url)
-            pane.import_requested.connect(self.imports.ask_to_import)
-        do.command.triggered.connect(asking.ask_for_command)
-        do.url.triggered.connect(asking.ask_for_url)
-        do.imports.triggered.connect(self.imports.ask_to_import)
+        servers.server_add_requested.connect(asking.ask_for_command)
+        servers.url_add_requested.connect(asking.ask_for_url)
+        servers.import_requested.connect(self.imports.ask_to_import)
         servers.watch_requested.connect(self.watches.ask_for_server)
-        for request in (
-            servers.watch_clients_requested,
-            welcome.watch_requested,
-            do.watch.triggered,
-        ):
-            request.connect(self.watches.ask)
+        servers.watch_clients_requested.connect(self.watches.ask)
 
     def _join_end_guard(self) -> None:
         """Route everything that ends running jobs through confirmations."""
@@ -253,9 +246,9 @@ class Program(WindowProgram):
         guard.disable_confirmed.connect(saving.set_disabled)
         guard.sign_out_confirmed.connect(saving.sign_out)
         guard.quit_confirmed.connect(self.quit)
-        for request in (self.window.close_requested, self.window.actions_.quit.triggered):
-            request.disconnect(self._opening.quit)
-            request.connect(guard.quit)
+        self.window.close_requested.disconnect(self._opening.quit)
+        self.window.close_requested.connect(guard.quit)
+        self.window.commands.carry_out(QUIT, guard.quit)
 
     def _join_palette(self) -> None:
         palette = self.palette
@@ -296,7 +289,8 @@ class Program(WindowProgram):
 
     def _join_panes(self) -> None:
         window, jobs = self.window, self.jobs
-        window.commands.join(jobs)
+        for owner in (jobs, self.removal, self.servers, self.calls):
+            window.commands.join(owner)
         window.commands.join(self._job_dialogs)
         self._carry_out_elsewhere(window.commands)
         window.traffic_pane.edit_requested.connect(self.calls.edit_and_send)
@@ -308,7 +302,6 @@ class Program(WindowProgram):
             shown.connect(window.show_job_list)
         window.watched.dismiss_requested.connect(self._on_dismiss_requested)
         window.watched.recording_requested.connect(self.recordings.open_recording)
-        window.welcome.demo_requested.connect(self.servers.start_demo)
 
     def _carry_out_elsewhere(self, commands: Commands) -> None:
         """Carry out commands on jobs in other rooms, which do not know that of the jobs."""
@@ -323,12 +316,6 @@ class Program(WindowProgram):
         pane.limits_requested.connect(jobs.set_limits)
         pane.attempts.limit.setValue(self._limits.attempts)
         pane.automatic_limit_changed.connect(self._on_attempts_chosen)
-
-    def _join_actions(self) -> None:
-        do = self.window.actions_
-        do.demo.triggered.connect(self.servers.start_demo)
-        do.call.triggered.connect(self.calls.new_call)
-        do.clear.triggered.connect(self.removal.remove_finished)
 
     def _begin(self) -> None:
         self._on_servers_changed()

@@ -27,6 +27,7 @@ from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
 from mcp_progress_monitor.gui.recordings.controller import import_file
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
 from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.window_commands import QUIT
 from mcp_progress_monitor.gui.window_program import WindowProgram
 from mcp_progress_monitor.path_checks import absolute
 from mcp_progress_monitor.playback.playback import Playback
@@ -208,7 +209,7 @@ class RecordingProgram(WindowProgram):
         self.palette.connect_chosen.connect(self.show_server)
         self.banner.errors_opened.connect(self._on_errors_opened)
         self._models.keep_notes_beside(self.playback.first_path)
-        window.actions_.quit.triggered.connect(self.quit)
+        window.commands.carry_out(QUIT, self.quit)
         window.close_requested.connect(self.quit)
         window.session_ended.connect(self.quit)
 

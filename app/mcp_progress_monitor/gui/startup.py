@@ -20,6 +20,7 @@ from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.window_commands import QUIT
 from mcp_progress_monitor.recording.recorder import recorder_for
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class WindowStartup(QObject):
         self.window = MainWindow(self.models, self.status, self.appearance, self.preferences)
         self.window.close_requested.connect(self.quit)
         self.window.session_ended.connect(self.life.quit)
-        self.window.actions_.quit.triggered.connect(self.quit)
+        self.window.commands.carry_out(QUIT, self.quit)
 
     def _show(self) -> None:
         """Show the window in its last layout, until the saved data is read."""

@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, CANCEL, REISSUE, RESUME
+from mcp_progress_monitor.gui.window_commands import ADDING, NEW_CALL, OPEN_RECORDING, RECORDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from PySide6.QtGui import QKeyEvent, QMouseEvent
 
-    from mcp_progress_monitor.gui.actions import Actions
     from mcp_progress_monitor.gui.common.commands import CommandActions
     from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit
     from mcp_progress_monitor.gui.theme import Appearance
@@ -76,7 +76,7 @@ class ToolBar(QToolBar):
 
     def __init__(
         self,
-        actions: Actions,
+        do: CommandActions,
         jobs: CommandActions,
         search: JobFilterEdit,
         appearance: Appearance,
@@ -91,12 +91,9 @@ class ToolBar(QToolBar):
         self._appearance = appearance
         self._resumption = (jobs[RESUME], jobs[AUTOMATIC])
         self.connect_button = self._make_button(
-            QToolButton(self),
-            "Connect",
-            "Connect to a server",
-            [actions.command, actions.url, actions.imports, actions.demo],
+            QToolButton(self), "Connect", "Connect to a server", do.some(ADDING)
         )
-        self._adding = (actions.command, actions.url, actions.imports, actions.demo)
+        self._adding = do.some(ADDING)
         self._servers: tuple[SavedServer, ...] = ()
         self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.resume_button = self._make_button(
@@ -104,7 +101,7 @@ class ToolBar(QToolBar):
         )
         self.resume_button.clicked.connect(self._resumption[0].trigger)
         self._resumption[0].changed.connect(self._enable)
-        self._lay_out(actions, jobs, search)
+        self._lay_out(do, jobs, search)
         self._enable()
         self._recolour()
         appearance.changed.connect(self._recolour)
@@ -119,7 +116,7 @@ class ToolBar(QToolBar):
             menu.removeAction(action)
             if action not in self._adding:
                 action.deleteLater()  # else it lives as long as the menu
-        menu.addActions(list(self._adding))
+        menu.addActions(self._adding)
         if servers:
             menu.addSeparator()
         for server in self._servers[:_OFFERED]:
@@ -136,17 +133,17 @@ class ToolBar(QToolBar):
             more = menu.addAction(f"{left_out} more in the server list")
             more.setEnabled(False)
 
-    def set_read_only(self, actions: Actions) -> None:
+    def set_read_only(self, do: CommandActions) -> None:
         """Remove what sends something to a server; offer other recordings instead."""
         *live, gap, _search = self.actions()
         for action in live:
             self.removeAction(action)
-        self.insertActions(gap, [actions.open_recording, actions.recordings])
+        self.insertActions(gap, do.some((OPEN_RECORDING, RECORDINGS)))
 
-    def _lay_out(self, actions: Actions, jobs: CommandActions, search: JobFilterEdit) -> None:
+    def _lay_out(self, do: CommandActions, jobs: CommandActions, search: JobFilterEdit) -> None:
         self.addWidget(self.connect_button)
         self.addSeparator()
-        self.addActions([actions.call, jobs[CANCEL]])
+        self.addActions([do[NEW_CALL], jobs[CANCEL]])
         self.addWidget(self.resume_button)
         self.addAction(jobs[REISSUE])
         gap = QWidget(self)

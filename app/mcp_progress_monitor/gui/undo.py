@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QToolButton, QWidget
 
+from mcp_progress_monitor.gui.common.commands import CommandAction
 from mcp_progress_monitor.gui.common.controls import ElidedLabel
 from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.theme import GAP_S
+from mcp_progress_monitor.gui.window_commands import UNDO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,10 +35,7 @@ class UndoOffer(QWidget):
         self._settled: Callable[[], object] | None = None
         self._label = ElidedLabel(self)
         self._label.describe("Removed")
-        self.action: Final = QAction("&Undo", self)  # for the window's menu
-        self.action.setObjectName("window.undo")
-        self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Undo))
-        self.action.setToolTip("Undo the last removal")
+        self.action: Final = CommandAction(UNDO, self)  # for the window's menu
         self.action.triggered.connect(self.undo)
         self.action.setEnabled(False)
         button = QToolButton(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QCommandLinkButton, QLabel, QScrollArea, QVBoxLayout, QWidget
 
@@ -12,11 +12,14 @@ from mcp_progress_monitor.formatting import count, one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
+from mcp_progress_monitor.gui.window_commands import ADD_COMMAND, ADD_URL, DEMO, IMPORT, WATCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from PySide6.QtGui import QResizeEvent
+
+    from mcp_progress_monitor.gui.common.commands import Command, CommandActions
 
 _BESIDE_SENTENCE: Final = 70  # icon and margins of a choice, in device-independent pixels
 _WITH_TITLE: Final = 330
@@ -42,18 +45,16 @@ class Choice(QCommandLinkButton):
 
 
 class Welcome(QWidget):
-    """Shown while there is neither a job nor a server; each choice is a signal."""
+    """Shown while there is neither a job nor a server; each choice is a command of the window."""
 
-    demo_requested = Signal()
-    server_add_requested = Signal()
-    url_add_requested = Signal()
-    import_requested = Signal()
-    watch_requested = Signal()  # the servers of other clients are to be watched
-
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, do: CommandActions, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._do = do
         self._sentences: dict[QCommandLinkButton, str] = {}
+        self._icons: dict[QCommandLinkButton, str] = {}
         self._layout = QVBoxLayout()
         self._layout.setSpacing(2)
         self._title = title = QLabel("Watch a long MCP call", self)
@@ -63,33 +64,35 @@ class Welcome(QWidget):
         title.setFont(font)
         self._layout.addWidget(title)
         self.demo = self._choice(
-            "Try the &demo", "Run ten calls on a bundled server: known and unknown totals, a stall."
+            DEMO,
+            "Try the &demo",
+            "Run ten calls on a bundled server: known and unknown totals, a stall.",
         )
         self.command = self._choice(
+            ADD_COMMAND,
             "Connect to a &command…",
             "Start a stdio server from its command line, as an MCP client would.",
         )
         self.url = self._choice(
+            ADD_URL,
             "Connect to a &URL…",
             "Connect to a server over HTTP, with headers or a sign-in if needed.",
         )
         self.imports = self._choice(
+            IMPORT,
             "&Import from other programs…",
             ("Import servers from their configuration files; nothing runs before you approve it."),
         )
         self.watch = self._choice(
-            "&Watch the servers of another client…", "See the calls of an agent or an editor live."
+            WATCH,
+            "&Watch the servers of another client…",
+            "See the calls of an agent or an editor live.",
         )
         self.watch.hide()
         self._drop = QLabel("Or drop a recording, a configuration or a program here.", self)
         self._drop.setTextFormat(Qt.TextFormat.PlainText)
         self._drop.setContentsMargins(GAP, GAP, 0, 0)
         self._layout.addWidget(self._drop)
-        self.demo.clicked.connect(self.demo_requested)
-        self.command.clicked.connect(self.server_add_requested)
-        self.url.clicked.connect(self.url_add_requested)
-        self.imports.clicked.connect(self.import_requested)
-        self.watch.clicked.connect(self.watch_requested)
         self._centre()
         self._recolour()
         appearance.changed.connect(self._recolour)
@@ -114,18 +117,14 @@ class Welcome(QWidget):
 
     @Slot()
     def _recolour(self) -> None:
-        for button, icon in (
-            (self.demo, "demo"),
-            (self.command, "connect"),
-            (self.url, "server"),
-            (self.imports, "open"),
-            (self.watch, "watched"),
-        ):
+        for button, icon in self._icons.items():
             button.setIcon(self._appearance.icon(icon, Tone.ACCENT))
         set_text_colour(self._drop, self._appearance, Tone.MUTED)
 
-    def _choice(self, text: str, sentence: str) -> QCommandLinkButton:
+    def _choice(self, command: Command, text: str, sentence: str) -> QCommandLinkButton:
         button = Choice(text, self._appearance, self)
+        button.clicked.connect(self._do[command].trigger)
+        self._icons[button] = command.icon
         button.setIconSize(QSize(24, 24))
         self._describe(button, sentence)
         button.setAccessibleName(text.replace("&", ""))

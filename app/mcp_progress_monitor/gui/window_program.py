@@ -68,7 +68,7 @@ class WindowProgram(QObject):
         remembers = partial(self._preferences.value, PrivacySettings.recordings)
         self.recordings = RecordingsController(
             window,
-            window.actions_,
+            window.commands,
             window.recent_menu,
             appearance,
             tasks,
@@ -79,7 +79,7 @@ class WindowProgram(QObject):
         self.drops = Drops(window, tasks, self._report, is_live=engine is not None)
         self.settings_dialog = SettingsController(
             window,
-            window.actions_,
+            window.commands,
             window.settings,
             appearance,
             tasks,

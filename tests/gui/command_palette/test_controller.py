@@ -13,6 +13,7 @@ from mcp_progress_monitor.gui.command_palette.palette import Palette
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.window_commands import PALETTE
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from tests.gui.programs import until, until_quit
 
@@ -33,7 +34,7 @@ def running(
 
 
 def opened(program: Program) -> Palette:
-    program.window.actions_.palette.trigger()
+    program.window.do[PALETTE].trigger()
     (palette,) = program.window.findChildren(Palette)
     return palette
 

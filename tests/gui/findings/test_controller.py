@@ -15,6 +15,7 @@ from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
 from mcp_progress_monitor.gui.servers.model import BADGE as SERVER_BADGE
+from mcp_progress_monitor.gui.window_commands import BACK, NEXT_MESSAGE, PREVIOUS_MESSAGE
 from mcp_progress_monitor.playback.playback import Playback
 from tests.gui.programs import until, until_quit
 from tests.unit.recording.written import Written
@@ -81,7 +82,7 @@ async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
         await found(program)
-        window, do = program.window, program.window.actions_
+        window, do = program.window, program.window.do
         pane = window.findings_pane
         window.open_dock("findings")
         pane.set_filter("rule == PROG-3")
@@ -93,14 +94,14 @@ async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
         assert chosen(program) == str(first)
         assert "PROG-3" in window.traffic_pane.notice
         assert "Message 1 of 2" in window.traffic_pane.notice
-        do.next_message.trigger()
+        do[NEXT_MESSAGE].trigger()
         assert chosen(program) == str(second)
-        do.next_message.trigger()
+        do[NEXT_MESSAGE].trigger()
         assert chosen(program) == str(second)
-        do.previous_message.trigger()
+        do[PREVIOUS_MESSAGE].trigger()
         assert chosen(program) == str(first)
         pane.set_filter("")
-        do.back.trigger()
+        do[BACK].trigger()
         await until(lambda: window.late.findings.is_seen)
         assert pane.current() == finding
 
@@ -131,7 +132,7 @@ async def test_without_a_finding_chosen_the_key_begins_with_the_gravest(
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
         await found(program)
-        program.window.actions_.next_message.trigger()
+        program.window.do[NEXT_MESSAGE].trigger()
         gravest = program.window.findings_pane.current()
         assert gravest is not None
         assert chosen(program) == str(gravest.frames[0])

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
 
-from mcp_progress_monitor.gui.common.commands import Command, CommandActions, Commands
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import JOB_COMMANDS
+from tests.gui import lone_commands
 
 if TYPE_CHECKING:
     from PySide6.QtCore import SignalInstance
     from pytestqt.qtbot import QtBot
 
+    from mcp_progress_monitor.gui.common.commands import Command, CommandActions
     from mcp_progress_monitor.gui.jobs.job_list import JobList
     from mcp_progress_monitor.gui.jobs.pane import JobPane
     from mcp_progress_monitor.gui.theme import Appearance
@@ -35,24 +34,13 @@ def heard(signal: SignalInstance) -> list[object]:
 
 
 def asked(room: JobList | JobPane, command: Command) -> list[object]:
-    """Carry out `command` from now on by noting what it is to act on."""
-    said: list[object] = []
-
-    def note(*words: object) -> None:
-        said.append(words[0] if len(words) == 1 else words)
-
-    room.commands.commands.carry_out(command, note)
-    return said
+    """Carry out `command` of a room from now on by noting what it is to act on."""
+    return lone_commands.asked(room.commands.commands, command)
 
 
 def job_actions(appearance: Appearance, why_read_only: str = "") -> CommandActions:
     """The commands on jobs of a list that is not there."""
-    view = QWidget()
-    made = CommandActions(
-        JOB_COMMANDS, Commands(why_read_only), view, appearance, id_of=attrgetter("id")
-    )
-    vars(made)["view"] = view  # which owns it
-    return made
+    return lone_commands.lone_actions(JOB_COMMANDS, appearance, why_read_only)
 
 
 def place_of(pane: JobList, row: int, column: Column) -> QPoint:

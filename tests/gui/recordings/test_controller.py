@@ -12,6 +12,7 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+from mcp_progress_monitor.gui.window_commands import ASSOCIATE, OPEN_RECORDING, RECORDINGS
 from mcp_progress_monitor.recording.settings import RecordingSettings, load_settings, save_settings
 from tests.gui.programs import until, until_quit
 from tests.unit.imports.imported import SAMPLES
@@ -49,7 +50,7 @@ def of_kind(window: QWidget, kind: type[QWidget]) -> list[QWidget]:
 
 
 async def listed(program: Program) -> RecordingsDialog:
-    program.window.actions_.recordings.trigger()
+    program.window.do[RECORDINGS].trigger()
     await until(lambda: bool(of_kind(program.window, RecordingsDialog)))
     (dialog,) = of_kind(program.window, RecordingsDialog)
     assert isinstance(dialog, RecordingsDialog)
@@ -61,7 +62,7 @@ async def test_a_recording_is_opened_in_a_process_of_its_own(
 ) -> None:
     file = Written().save(tmp_path / "a.mcprec")
     async with running(qapp, data_dir) as program:
-        program.window.actions_.open_recording.trigger()
+        program.window.do[OPEN_RECORDING].trigger()
         (dialog,) = of_kind(program.window, QFileDialog)
         assert isinstance(dialog, QFileDialog)
         dialog.fileSelected.emit(str(file))
@@ -141,7 +142,7 @@ def _names(dialog: RecordingsDialog) -> list[str]:
 async def test_the_list_is_opened_once(qapp: QApplication, data_dir: Path) -> None:
     async with running(qapp, data_dir) as program:
         dialog = await listed(program)
-        program.window.actions_.recordings.trigger()
+        program.window.do[RECORDINGS].trigger()
         assert of_kind(program.window, RecordingsDialog) == [dialog]
         dialog.reject()
         assert await listed(program) is not dialog
@@ -187,7 +188,7 @@ async def test_the_association_is_asked_for_and_reported(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     async with running(qapp, data_dir) as program:
-        program.window.actions_.associate.trigger()
+        program.window.do[ASSOCIATE].trigger()
         (box,) = of_kind(program.window, QMessageBox)
         assert isinstance(box, QMessageBox)
         assert ".mcprec" in box.text()

@@ -17,6 +17,7 @@ from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.draft import EnteredValue, ValueKind
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
+from mcp_progress_monitor.gui.window_commands import ADD_COMMAND
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.programs import until, until_quit
@@ -238,7 +239,7 @@ async def test_adding_a_server_saves_trusts_and_connects_it(
 ) -> None:
     demo = demo_definition()
     async with running(qapp, data_dir) as program:
-        program.window.actions_.command.trigger()
+        program.window.do[ADD_COMMAND].trigger()
         (editor,) = program.window.findChildren(ServerEditor)
         editor.server.command.setText(f"{demo.command} {' '.join(demo.args)}")
         editor.server.name.setText("mine")

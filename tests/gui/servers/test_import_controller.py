@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
+from mcp_progress_monitor.gui.window_commands import EXPORT_SERVERS, IMPORT
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.gui.programs import until
 from tests.gui.saved import asked, names_shown, running, save, told, written_by
@@ -29,7 +30,7 @@ async def test_an_imported_server_is_saved_and_asks_before_it_first_runs(
     mark, config = tmp_path / "ran", tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"evil": written_by(mark)}}))
     async with running(qapp, data_dir) as program:
-        program.window.actions_.imports.trigger()
+        program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
         await until(lambda: dialog.ticked() == ["evil"])
@@ -59,7 +60,7 @@ async def test_where_there_is_no_keyring_it_is_not_chosen_and_the_import_succeed
     weather = {"command": "uvx", "args": ["weather"], "env": {"API_KEY": "hush"}}
     config.write_text(json.dumps({"mcpServers": {"weather": weather}}))
     async with running(qapp, data_dir) as program:
-        program.window.actions_.imports.trigger()
+        program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         await until(lambda: dialog.secrets.currentData() == "variables")
         dialog.open_file(config)
@@ -89,7 +90,7 @@ async def test_a_secret_answer_without_a_keyring_is_saved_only_as_text_when_that
     async with running(qapp, data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", {}.get)
         monkeypatch.setattr(program.servers.keyring, "put", refuse)
-        program.window.actions_.imports.trigger()
+        program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
         await until(lambda: dialog.ticked() == ["weather"])
@@ -116,7 +117,7 @@ async def test_an_answer_that_makes_a_server_unusable_is_reported_and_nothing_sa
     web = {"type": "http", "url": "${input:host}/mcp"}
     config.write_text(json.dumps({"inputs": inputs, "servers": {"web": web}}))
     async with running(qapp, data_dir) as program:
-        program.window.actions_.imports.trigger()
+        program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
         await until(lambda: dialog.ticked() == ["web"])
@@ -141,7 +142,7 @@ async def test_an_import_whose_secrets_cannot_be_kept_saves_none_of_the_servers(
     async with running(qapp, data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", {}.get)
         monkeypatch.setattr(program.servers.keyring, "put", refuse)
-        program.window.actions_.imports.trigger()
+        program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
         await until(lambda: dialog.ticked() == ["plain", "db"])
@@ -170,7 +171,7 @@ async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
     async with running(qapp, data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", drawer.get)
         monkeypatch.setattr(program.servers.keyring, "put", drawer.__setitem__)
-        program.window.actions_.imports.trigger()
+        program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
         await until(lambda: dialog.ticked() == ["db"])
@@ -195,7 +196,7 @@ async def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
     async with running(qapp, data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", drawer.get)
         monkeypatch.setattr(program.servers.keyring, "put", drawer.__setitem__)
-        program.window.actions_.imports.trigger()
+        program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)
@@ -213,7 +214,7 @@ async def test_saved_servers_are_exported_without_secrets(
 ) -> None:
     save(data_dir, db={"command": "db", "env": {"API_KEY": "hush"}})
     async with running(qapp, data_dir) as program:
-        program.window.actions_.export_servers.trigger()
+        program.window.do[EXPORT_SERVERS].trigger()
         (dialog,) = program.window.findChildren(ServerExportDialog)
         await until(lambda: '"db"' in dialog.shown.toPlainText())
         assert "hush" not in dialog.shown.toPlainText()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
+from mcp_progress_monitor.gui.window_commands import WATCH
 from tests.gui.programs import until
 from tests.gui.saved import running, save
 
@@ -48,7 +49,7 @@ async def test_a_server_is_watched_after_its_change_was_shown_and_released_again
 ) -> None:
     before = content(cursor)
     async with running(qapp, data_dir) as program:
-        program.window.actions_.watch.trigger()
+        program.window.do[WATCH].trigger()
         dialog = opened(program)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)
         dialog.set_ticked("files", is_on=True)
@@ -84,7 +85,7 @@ async def test_a_file_that_changes_after_the_preview_is_refused(
     qapp: QApplication, data_dir: Path, cursor: Path
 ) -> None:
     async with running(qapp, data_dir) as program:
-        program.window.welcome.watch_requested.emit()
+        program.window.welcome.watch.click()
         dialog = opened(program)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)
         dialog.set_ticked("files", is_on=True)
@@ -99,7 +100,7 @@ async def test_a_file_that_cannot_be_edited_is_reported_before(
 ) -> None:
     put(cursor, b'{"mcpServers": {"files": {"command": "a", "command": "b"}}}')
     async with running(qapp, data_dir) as program:
-        program.window.actions_.watch.trigger()
+        program.window.do[WATCH].trigger()
         dialog = opened(program)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)
         dialog.set_ticked("files", is_on=True)

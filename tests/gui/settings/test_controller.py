@@ -16,6 +16,7 @@ from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.settings.dialog import SettingsDialog
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from mcp_progress_monitor.gui.user_settings import GeneralSettings, NotificationSettings
+from mcp_progress_monitor.gui.window_commands import KEYS, SETTINGS
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, DefaultLimits
@@ -35,7 +36,7 @@ def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Pro
 
 
 async def opened(program: Program | RecordingProgram) -> SettingsDialog:
-    program.window.actions_.settings.trigger()
+    program.window.do[SETTINGS].trigger()
     await until(lambda: bool(program.window.findChildren(SettingsDialog)))
     (dialog,) = program.window.findChildren(SettingsDialog)
     return dialog
@@ -72,7 +73,7 @@ async def test_there_is_one_dialog_with_all_pages_and_the_keys_open_theirs(
             "Privacy",
             "Keys",
         ]
-        program.window.actions_.keys.trigger()
+        program.window.do[KEYS].trigger()
         assert program.window.findChildren(SettingsDialog) == [dialog]
         assert dialog.list.currentItem().text() == "Keys"
         assert isinstance(dialog.page("keys"), KeysPage)

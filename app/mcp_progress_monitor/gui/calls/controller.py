@@ -17,7 +17,9 @@ from PySide6.QtGui import QGuiApplication
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.calls.memory import forget_arguments
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.user_settings import GeneralSettings, PrivacySettings
+from mcp_progress_monitor.gui.window_commands import NEW_CALL
 from mcp_progress_monitor.protocol.messages import META, READ_RESOURCE
 from mcp_progress_monitor.snapshots.servers import ServerState
 
@@ -174,6 +176,7 @@ class CallsController(QObject):
             hint = "Free some space or make the file writable, then save the call again."
             self._report(ErrorDetails(what, "window.ini in the data folder", hint))
 
+    @carries_out(NEW_CALL)
     @Slot()
     def new_call(self) -> None:
         self._shown_call()

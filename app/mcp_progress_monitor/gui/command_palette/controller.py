@@ -13,8 +13,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 
 from mcp_progress_monitor.formatting import date_and_clock, one_line
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.shortcuts import native
 from mcp_progress_monitor.gui.user_settings import PrivacySettings
+from mcp_progress_monitor.gui.window_commands import NEW_CALL, PALETTE
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.servers import state_word
@@ -66,9 +68,9 @@ class PaletteController(QObject):
         self._tasks = tasks
         self._recordings = recordings
         self._palette: Palette | None = None
-        window.actions_.palette.triggered.connect(self.open)
+        window.commands.join(self)
 
-    @Slot()
+    @carries_out(PALETTE)
     def open(self) -> None:
         """Open the palette with the current entries."""
         from mcp_progress_monitor.gui.command_palette.palette import Palette
@@ -110,7 +112,7 @@ class PaletteController(QObject):
         for command in self._window.shortcuts.commands():
             part = command.part
             is_offered = part.isEnabled() and (isinstance(part, QAction) or part.isVisible())
-            if not is_offered or part is self._window.actions_.palette:
+            if not is_offered or command.name == PALETTE.id:
                 continue
             run = part.trigger if isinstance(part, QAction) else part.click
             yield PaletteEntry(
@@ -137,7 +139,7 @@ class PaletteController(QObject):
                 "server",
                 partial(signal.emit, server.name),
             )
-            if is_up and self._window.actions_.call.isEnabled():
+            if is_up and self._window.do[NEW_CALL].isEnabled():
                 yield from self._offers(server)
 
     def _offers(self, server: ServerSnapshot) -> Iterator[PaletteEntry]:

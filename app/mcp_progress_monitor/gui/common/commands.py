@@ -230,10 +230,13 @@ class CommandActions(QObject):
         chosen: Callable[[], Sequence[Any]] = tuple,
         waiting: Callable[[], Sequence[Any]] = tuple,
         id_of: Callable[[Any], object] | None = None,
+        *,
+        by_menu: bool = False,
     ) -> None:
         """`chosen` are the selected rows, the current one first; `waiting` those elsewhere.
 
-        Rows are named to whoever carries a command out by `id_of`.
+        Rows are named to whoever carries a command out by `id_of`. Keys of commands that are
+        `by_menu` work as these stand in the menus of the window.
         """
         super().__init__(view)
         self.commands: Final = commands
@@ -243,7 +246,7 @@ class CommandActions(QObject):
         self._id_of = id_of
         self._actions: dict[str, CommandAction] = {}
         for command in declared:
-            self._add(command, view)
+            self._add(command, view, by_menu=by_menu)
         appearance.changed.connect(self._recolour)
         self._recolour()
 
@@ -288,11 +291,12 @@ class CommandActions(QObject):
                     menu.addAction(self[command])
             menu.addSeparator()
 
-    def _add(self, command: Command, view: QWidget) -> None:
+    def _add(self, command: Command, view: QWidget, *, by_menu: bool) -> None:
         why = "" if self.commands.is_offered(command) else self.commands.why_read_only
         action = CommandAction(command, view, why)
         action.triggered.connect(self._on_triggered)
-        view.addAction(action)
+        if not by_menu:
+            view.addAction(action)
         self._actions[command.id] = action
         for key in command.fixed_keys:
             also = QShortcut(QKeySequence(key), view)

@@ -8,6 +8,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.commands import carries_out
+from mcp_progress_monitor.gui.window_commands import BACK, NEXT_MESSAGE, PREVIOUS_MESSAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,10 +46,7 @@ class FindingsController(QObject):
         self._open_job = open_job
         self._finding: ReportedResult | None = None
         self._at = 0
-        do = window.actions_
-        do.next_message.triggered.connect(self._next)
-        do.previous_message.triggered.connect(self._previous)
-        do.back.triggered.connect(self._back)
+        window.commands.join(self)
         model.set_ignored(_read(preferences.json_of(_KEPT).get("ignored")))
         model.badges_changed.connect(self._on_badges_changed)
         window.late.findings.when_made(self._join_pane)
@@ -81,15 +80,15 @@ class FindingsController(QObject):
         pane.issue_requested.connect(self.copy_issue)
         pane.ignored_changed.connect(self._on_ignored_changed)
 
-    @Slot()
+    @carries_out(NEXT_MESSAGE)
     def _next(self) -> None:
         self._step(1)
 
-    @Slot()
+    @carries_out(PREVIOUS_MESSAGE)
     def _previous(self) -> None:
         self._step(-1)
 
-    @Slot()
+    @carries_out(BACK)
     def _back(self) -> None:
         self._window.open_dock("findings")
         pane = self._window.findings_pane

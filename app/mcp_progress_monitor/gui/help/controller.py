@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import __version__, bundle, paths
 from mcp_progress_monitor.crash_reports import LOG_NAME
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.controls import plain_label, push_button
 from mcp_progress_monitor.gui.common.layout import (
     fit_to_screen,
@@ -28,6 +29,7 @@ from mcp_progress_monitor.gui.common.layout import (
     order_tabs,
 )
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, emphasised
+from mcp_progress_monitor.gui.window_commands import ABOUT, MANUAL, REPORT_DEFECT
 from mcp_progress_monitor.path_checks import home, is_there
 
 if TYPE_CHECKING:
@@ -44,20 +46,17 @@ class Help(QObject):
         super().__init__(window)
         self._window = window
         self._manual: ManualWindow | None = None
-        do = window.actions_
-        do.about.triggered.connect(self.show_about)
-        do.report.triggered.connect(self.show_report)
-        do.manual.triggered.connect(self.show_manual)
+        window.commands.join(self)
 
-    @Slot()
+    @carries_out(ABOUT)
     def show_about(self) -> None:
         open_dialog(AboutDialog(self._window))
 
-    @Slot()
+    @carries_out(REPORT_DEFECT)
     def show_report(self) -> None:
         open_dialog(ReportDialog(self._window.data_dir, self._window))
 
-    @Slot()
+    @carries_out(MANUAL)
     def show_manual(self) -> None:
         """Show the manual in a separate window."""
         from mcp_progress_monitor.gui.help.manual import ManualWindow

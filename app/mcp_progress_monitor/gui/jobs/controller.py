@@ -19,6 +19,7 @@ from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.gui.jobs.commands import is_kept, is_removable
+from mcp_progress_monitor.gui.window_commands import REMOVE_FINISHED
 from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ class JobRemoval(QObject):
         """Remove jobs that are over from the list."""
         self._take(jobs, "Removed", self._jobs.remove)
 
+    @carries_out(REMOVE_FINISHED)
     @Slot()
     def remove_finished(self) -> None:
         """Remove all jobs that are over from the list, except resumable ones."""

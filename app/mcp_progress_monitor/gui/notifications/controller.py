@@ -7,10 +7,11 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.commands import CommandAction
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
 from mcp_progress_monitor.gui.notifications.desktop import (
     BusHere,
@@ -22,6 +23,7 @@ from mcp_progress_monitor.gui.notifications.desktop import (
 from mcp_progress_monitor.gui.notifications.events import JobEvents, is_wanted, notice_of
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.gui.user_settings import NotificationSettings
+from mcp_progress_monitor.gui.window_commands import MINI, QUIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,16 +43,6 @@ SHARE_MS: Final = 4_000
 """Interval of progress updates: each costs a snapshot of every running job."""
 _AVERAGED: Final = 20  # running jobs that count for the progress in the task bar, the oldest first
 _TITLE: Final = "MCP Progress Monitor"
-
-
-def new_mini_action(parent: QObject) -> QAction:
-    """Create the command that shows and hides the mini window."""
-    action = QAction("&Mini window", parent)
-    action.setCheckable(True)
-    action.setObjectName("window.mini")
-    action.setShortcut(QKeySequence("Ctrl+Alt+M"))
-    action.setToolTip("Show the running jobs on top of other windows")
-    return action
 
 
 class NotificationsController(QObject):
@@ -77,7 +69,7 @@ class NotificationsController(QObject):
         self._running: dict[JobId, None] = {}
         self._pending: list[JobEvent] = []
         self._events = JobEvents(time.time())
-        self.mini_action: Final = new_mini_action(self)
+        self.mini_action: Final = CommandAction(MINI, self)
         self.mini_action.toggled.connect(self._on_mini_toggled)
         self.on_action: Final = QAction("&Notifications", self)
         self.on_action.setCheckable(True)
@@ -89,7 +81,7 @@ class NotificationsController(QObject):
         self.awake: Final = StayAwake(bus, self)
         self.desktop: Final = DesktopNotifier(window, bus)
         self.desktop.clicked.connect(self.open_job)
-        last = [self.mini_action, self.on_action, window.actions_.quit]
+        last = [self.mini_action, self.on_action, window.do[QUIT]]
         self.tray: Final = TrayIcon(window, appearance, self._running_jobs, last)
         self.tray.shown.connect(self.come_to_front)
         self.tray.job_opened.connect(self.open_job)

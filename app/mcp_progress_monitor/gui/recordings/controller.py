@@ -14,10 +14,12 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line, visible
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.user_settings import RecordingChoices
+from mcp_progress_monitor.gui.window_commands import ASSOCIATE, OPEN_RECORDING, RECORDINGS
 from mcp_progress_monitor.imports.convert import SUFFIXES, convert
 from mcp_progress_monitor.path_checks import is_folder
 from mcp_progress_monitor.paths import program_command
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QWidget
 
     from mcp_progress_monitor.file_association import AssociationResult
-    from mcp_progress_monitor.gui.actions import Actions
     from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.lifetime import Lifetime
     from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
     from mcp_progress_monitor.gui.theme import Appearance
@@ -61,7 +63,7 @@ class RecordingsController(QObject):
     def __init__(
         self,
         window: QWidget,
-        actions: Actions,
+        commands: Commands,
         recent: QMenu,
         appearance: Appearance,
         tasks: BackgroundTasks,
@@ -80,13 +82,11 @@ class RecordingsController(QObject):
         self._remembers = remembers
         self.folder = RecordingsFolder(self._data_dir / FOLDER)
         self._dialog: RecordingsDialog | None = None
-        actions.open_recording.triggered.connect(self.ask_for_recording)
-        actions.recordings.triggered.connect(self.show_recordings)
-        actions.associate.triggered.connect(self.ask_to_associate)
+        commands.join(self)
         recent.aboutToShow.connect(self._fill_recent)
         recent.triggered.connect(self._on_recent_triggered)
 
-    @Slot()
+    @carries_out(OPEN_RECORDING)
     def ask_for_recording(self) -> None:
         dialog = QFileDialog(
             self._window, "Open a recording", fileMode=QFileDialog.FileMode.ExistingFile
@@ -156,7 +156,7 @@ class RecordingsController(QObject):
 
     # The list
 
-    @Slot()
+    @carries_out(RECORDINGS)
     def show_recordings(self) -> None:
         if self._dialog is None:
             self._tasks.start("list recordings", self._show_recordings)
@@ -233,7 +233,7 @@ class RecordingsController(QObject):
 
     # File association
 
-    @Slot()
+    @carries_out(ASSOCIATE)
     def ask_to_associate(self) -> None:
         """Ask whether to open recordings with this program, or no longer."""
         box = _message(self._window, "File association")

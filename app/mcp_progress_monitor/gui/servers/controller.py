@@ -13,7 +13,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.servers.saved_servers import FILE_NAME, Consents, SavedServers
+from mcp_progress_monitor.gui.window_commands import DEMO
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.snapshots.servers import not_connected
 from mcp_progress_monitor.wording.approval import not_approved
@@ -213,6 +215,7 @@ class ServersController(QObject):
         self._cancel_turn(name)
         self._tasks.start(f"disconnect {name}", self._engine.servers.disconnect, name)
 
+    @carries_out(DEMO)
     @Slot()
     def start_demo(self) -> None:
         self._tasks.start("demo", self._run_demo)

@@ -12,8 +12,10 @@ from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.servers.import_controller import keyring_error
+from mcp_progress_monitor.gui.window_commands import ADD_COMMAND, ADD_URL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +66,7 @@ class ServerDialogs(QObject):
         servers.edit_refused.connect(self._on_edit_refused)
         servers.server_removed.connect(self._on_server_removed)
 
+    @carries_out(ADD_COMMAND)
     @Slot()
     def ask_for_command(self) -> None:
         """Ask for a server that is run as a process."""
@@ -71,6 +74,7 @@ class ServerDialogs(QObject):
 
         self._add(Draft())
 
+    @carries_out(ADD_URL)
     @Slot()
     def ask_for_url(self) -> None:
         from mcp_progress_monitor.gui.servers.draft import Draft, ServerKind

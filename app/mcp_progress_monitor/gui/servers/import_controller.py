@@ -13,7 +13,9 @@ import anyio.to_thread
 from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
+from mcp_progress_monitor.gui.window_commands import EXPORT_SERVERS, IMPORT
 from mcp_progress_monitor.path_checks import here, home
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ class ImportController(QObject):
         self._import: ImportDialog | None = None
         self._export: ServerExportDialog | None = None
 
+    @carries_out(IMPORT)
     @Slot()
     def ask_to_import(self) -> None:
         """Offer to import from the known files, or any other."""
@@ -80,6 +83,7 @@ class ImportController(QObject):
         if self._import is not None:
             self._import.open_file(path)
 
+    @carries_out(EXPORT_SERVERS)
     @Slot()
     def ask_to_export(self) -> None:
         """Offer to write the saved servers in a client's format."""

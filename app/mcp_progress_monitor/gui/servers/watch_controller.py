@@ -9,8 +9,10 @@ import anyio.to_thread
 from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.servers.import_controller import project_folder
+from mcp_progress_monitor.gui.window_commands import WATCH
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
@@ -50,6 +52,7 @@ class WatchController(QObject):
         self._dialog: WatchDialog | None = None
         self._shown: tuple[WatchRequest, list[FileChange]] | None = None
 
+    @carries_out(WATCH)
     @Slot()
     def ask(self) -> None:
         self._open(None)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
+from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.user_settings import SECTIONS, RecordingChoices
+from mcp_progress_monitor.gui.window_commands import KEYS, SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.gui.actions import Actions
     from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.setting_rows import Section
     from mcp_progress_monitor.gui.settings.dialog import SettingsDialog
     from mcp_progress_monitor.gui.shortcuts import Shortcuts
@@ -38,7 +40,7 @@ class SettingsController(QObject):
     def __init__(
         self,
         window: QWidget,
-        actions: Actions,
+        commands: Commands,
         settings: UserSettings,
         appearance: Appearance,
         tasks: BackgroundTasks,
@@ -58,15 +60,14 @@ class SettingsController(QObject):
         self._recording = RecordingChoices()
         self._dialog: SettingsDialog | None = None
         self._is_opening = False
-        actions.settings.triggered.connect(self.open)
-        actions.keys.triggered.connect(self.open_keys)
+        commands.join(self)
 
-    @Slot()
+    @carries_out(SETTINGS)
     def open(self) -> None:
         """Open the dialog on its first page, or bring it to the front."""
         self.open_page("")
 
-    @Slot()
+    @carries_out(KEYS)
     def open_keys(self) -> None:
         self.open_page("keys")
 
