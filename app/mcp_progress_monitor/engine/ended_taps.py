@@ -34,8 +34,10 @@ _GROUP_BYTES: Final = 64 << 20
 _LONGEST_MARK: Final = max(map(len, _MARKS))
 
 
-async def save_what_ended(data_dir: Path) -> bool:
+async def save_what_ended(data_dir: Path, *, is_alone: bool = False) -> bool:
     """Save what unread recordings of ended taps leave; whether there were any to read.
+
+    `is_alone` says that nothing else needs the thread.
 
     They are noted a few at a time: gigabytes take minutes, and the program may end meanwhile.
     """
@@ -47,14 +49,16 @@ async def save_what_ended(data_dir: Path) -> bool:
         leaving = [parts[0] for parts in group if await anyio.to_thread.run_sync(_may_leave, parts)]
         if leaving:
             has_read = True
-            if not await _is_saved(data_dir, folder, leaving):
+            if not await _is_saved(data_dir, folder, leaving, is_alone=is_alone):
                 break  # read again once the disk allows it
         known.update(parts[0].name for parts in group)
         _note(folder.path, known)
     return has_read
 
 
-async def _is_saved(data_dir: Path, folder: RecordingsFolder, paths: Sequence[Path]) -> bool:
+async def _is_saved(
+    data_dir: Path, folder: RecordingsFolder, paths: Sequence[Path], *, is_alone: bool
+) -> bool:
     """Save what recordings leave; returns whether the disk allowed it.
 
     What has been read is released with the engine.
@@ -67,7 +71,7 @@ async def _is_saved(data_dir: Path, folder: RecordingsFolder, paths: Sequence[Pa
     engine = Engine(store=store)
     async with engine:
         engine.tasks.stop_automatic()
-        await engine.watched.read_ended(folder, paths)
+        await engine.watched.read_ended(folder, paths, is_alone=is_alone)
     return engine.resumer.error is None and store.error is None
 
 

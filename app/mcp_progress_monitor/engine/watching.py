@@ -189,14 +189,20 @@ class Watching:
                     await anyio.sleep(_PAUSE_S)
             await anyio.sleep(_PAUSE_S if is_more else self._pause_s())
 
-    async def read_ended(self, folder: RecordingsFolder, paths: Sequence[Path]) -> None:
-        """Read recordings whose taps have ended, one after the other."""
+    async def read_ended(
+        self, folder: RecordingsFolder, paths: Sequence[Path], *, is_alone: bool = False
+    ) -> None:
+        """Read recordings whose taps have ended, one after the other.
+
+        With `is_alone`, nothing else needs the thread, so that it never pauses.
+        """
+        pause_s = 0.0 if is_alone else _PAUSE_S
         for path in paths:
             self._take_up(folder, path)
             tap = self._taps.get(path)
             while tap is not None and not tap.is_ended:
                 self._read(tap)
-                await anyio.sleep(_PAUSE_S)
+                await anyio.sleep(pause_s)
 
     def _live(self) -> list[Tap]:
         return [tap for tap in self._taps.values() if not tap.is_ended]

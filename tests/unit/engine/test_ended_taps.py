@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.engine import ended_taps
+from mcp_progress_monitor.engine import watching as watching_taps
 from mcp_progress_monitor.engine.ended_taps import save_what_ended
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.taps import HandTap
@@ -141,6 +142,17 @@ async def test_what_was_read_is_noted_though_the_program_ends_meanwhile(
     monkeypatch.undo()
     assert await save_what_ended(tmp_path)
     assert len(json.loads((live / "read.json").read_bytes())) == 3
+
+
+async def test_a_command_reads_without_pauses(
+    tmp_path: Path, live: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching_taps, "_PAUSE_S", 1e6)
+    tap = HandTap(live)
+    resumable(tap)
+    tap.end()
+    assert await save_what_ended(tmp_path, is_alone=True)
+    assert [each.token for each in await saved(tmp_path)] == ["T1"]
 
 
 def _cancelling(scope: anyio.CancelScope, groups: Callable[..., Iterator[Any]]) -> Any:

@@ -73,7 +73,7 @@ async def _saved(store: ResumeStore, folder: Path) -> SavedJobs:
         # Late: few folders have recordings of taps.
         from mcp_progress_monitor.engine.ended_taps import save_what_ended
 
-        await save_what_ended(folder)
+        await save_what_ended(folder, is_alone=True)
     await store.open()
     try:
         saved = SavedJobs(await store.chains(), await store.tasks.tasks())
