@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.gui.findings.model import FINDING
 from mcp_progress_monitor.gui.findings.view import JobFindings
-from mcp_progress_monitor.gui.jobs.model import BADGE, SNAPSHOT
+from mcp_progress_monitor.gui.jobs.model import ROW
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
@@ -68,7 +68,7 @@ async def test_jobs_servers_and_the_tab_have_badges(
         total = program.window.findings_pane.shown.count
         assert window.docks["findings"].windowTitle() == f"Findings ({total})"
         jobs = window.job_list.table.model()
-        badge = jobs.index(0, 0).data(BADGE)
+        badge = jobs.index(0, 0).data(ROW).badge
         assert badge.level.value == "error"
         spoken = jobs.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
         assert spoken.endswith(badge.spoken)
@@ -114,7 +114,7 @@ async def test_the_findings_of_a_job_lead_to_their_messages_as_well(
         window = program.window
         window.open_dock("job")
         pane = window.job_pane
-        pane.show_job(window.job_list.table.model().index(0, 0).data(SNAPSHOT).id)
+        pane.show_job(window.job_list.table.model().index(0, 0).data(ROW).job.id)
         section = pane.findings
         assert isinstance(section, JobFindings)
         assert pane.tabs.tabText(pane.tabs.indexOf(section)) == f"Fin&dings ({section.shown.count})"
@@ -153,7 +153,7 @@ async def test_what_is_ignored_stays_so_in_the_next_window(
         program.window.docks["findings"].raise_()
         await until(lambda: program.window.findings_pane.ignored.text() == "1 ignored")
         assert program.window.findings_pane.model.ignored == (("PROG-3", "demo"),)
-        badge = program.window.job_list.table.model().index(0, 0).data(BADGE)
+        badge = program.window.job_list.table.model().index(0, 0).data(ROW).badge
         assert badge is None or badge.level.value != "error"
 
 

@@ -9,7 +9,8 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 
-from mcp_progress_monitor.gui.jobs.delegate import BarPainter, is_settling
+from mcp_progress_monitor.gui.jobs.delegate import BarPainter
+from mcp_progress_monitor.gui.jobs.row import is_settling
 from mcp_progress_monitor.gui.theme import tone_of
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from tests.job_stand_ins import job, new_job

@@ -17,7 +17,7 @@ from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.commands import ANSWER, CANCEL, FINDINGS, OPEN, RECONNECT, REMOVE
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.job_list import JobList
-from mcp_progress_monitor.gui.jobs.model import BADGE, JobsModel
+from mcp_progress_monitor.gui.jobs.model import ROW, JobsModel
 from mcp_progress_monitor.tracker.snapshot import (
     ChangeSet,
     Failure,
@@ -381,17 +381,17 @@ def test_badges_show_findings_and_of_an_earlier_run_what_was_saved(
     source.put(saved, job(id=2, request=9, marks=(mark("k", "went back", 7, 1),)))
     jobs.apply(ChangeSet(progressed=frozenset({1, 2}), moved=frozenset({1, 2})))
     row = {each: jobs.index(jobs.row_of(each) or 0, Column.JOB) for each in (1, 2)}
-    assert row[2].data(BADGE) == Badge(1, Level.WARNING)
+    assert row[2].data(ROW).badge == Badge(1, Level.WARNING)
     jobs.set_badges({2: Badge(3, Level.ERROR)})
-    assert row[2].data(BADGE) == Badge(3, Level.ERROR)
+    assert row[2].data(ROW).badge == Badge(3, Level.ERROR)
     assert (
         row[2]
         .data(Qt.ItemDataRole.AccessibleTextRole)
         .endswith("3 findings, highest severity: error")
     )
-    assert row[1].data(BADGE) == Badge(1, Level.WARNING)
+    assert row[1].data(ROW).badge == Badge(1, Level.WARNING)
     jobs.set_badges({})
-    assert row[2].data(BADGE) is None
+    assert row[2].data(ROW).badge is None
 
 
 def test_the_findings_of_a_job_can_be_asked_for(pane: JobList) -> None:

@@ -10,12 +10,8 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.model import (
-    SETTLED_AFTER_S,
-    SNAPSHOT,
-    SORTED_EACH_SECOND,
-    JobsModel,
-)
+from mcp_progress_monitor.gui.jobs.model import ROW, SORTED_EACH_SECOND, JobsModel
+from mcp_progress_monitor.gui.jobs.row import SETTLED_AFTER_S
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, Clocks, JobState
 from tests.findings import mark
@@ -107,7 +103,7 @@ def test_progress_reaches_the_window_with_server_token_numbers_and_message(
     add(model, source, 1)
     source.put(job(progress=700, fraction=0.7, message="Batch 700", tick_count=700))
     model.apply(ChangeSet(progressed=frozenset({1})))
-    got = model.data(model.index(0, Column.PROGRESS), SNAPSHOT)
+    got = model.data(model.index(0, Column.PROGRESS), ROW).job
     assert (got.server, got.token, got.progress, got.total, got.message) == (
         "local-db",
         "prog-1",

@@ -32,11 +32,18 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from mcp_progress_monitor.gui.common.commands import Command, button_tip
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.common.labels import ICON, Badge
+from mcp_progress_monitor.gui.common.labels import ICON
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.commands import offered
-from mcp_progress_monitor.gui.jobs.model import NEWEST, SETTLED_AFTER_S
+from mcp_progress_monitor.gui.jobs.model import ROW
+from mcp_progress_monitor.gui.jobs.row import (
+    JobCell,
+    JobRow,
+    ProgressCell,
+    ServerCell,
+    StatusCell,
+    is_settling,
+)
 from mcp_progress_monitor.gui.theme import (
     GAP,
     GAP_S,
@@ -46,13 +53,12 @@ from mcp_progress_monitor.gui.theme import (
     state_icon,
     tone_of,
 )
-from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from PySide6.QtCore import QObject
 
@@ -62,12 +68,6 @@ _HATCH: Final = 6.0
 _HATCHED: Final = frozenset(
     {JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING, JobState.RESUMABLE}
 )
-
-
-def is_settling(job: JobSnapshot) -> bool:
-    """Whether the job is so new that its row stays unchanged: it may end unread."""
-    is_new = job.state is JobState.RUNNING and job.tick_count == 0
-    return is_new and job.elapsed_s < SETTLED_AFTER_S
 
 
 class BarPainter:
@@ -141,7 +141,7 @@ def _hatch(painter: QPainter, area: QRectF, colour: QColor) -> None:
 
 
 if TYPE_CHECKING:
-    _Painted = Callable[["_Row", int, int], None]
+    _Painted = Callable[["_Place", int, int], None]
 
 _COUNT_FROM: Final = 230  # pixels of bar column from which the exact count is shown as well
 _BUTTON: Final = 26
@@ -159,12 +159,11 @@ def _middle(top: int, height: int, side: int) -> int:
     return top + (height - 1) // 2 - side // 2
 
 
-class _Row(NamedTuple):
+class _Place(NamedTuple):
     """What is painted in a row, and where its two lines are: top edge and height."""
 
     painter: QPainter
-    job: JobSnapshot
-    badge: Badge | None
+    row: JobRow
     faces: RowFaces
     top: int
     height: int
@@ -204,18 +203,17 @@ class JobCells:
         place: QRect,
         font: QFont,
         cells: Iterable[tuple[int, int, int]],
-        job: JobSnapshot,
-        badge: Badge | None = None,
+        shown: JobRow,
         hovered: str = "",
     ) -> None:
-        """Paint in the row `place` what `cells` (column, left edge, width) show of `job`.
+        """Paint in the row `place` what `cells` (column, left edge, width) show of a job.
 
         The button of the command with the id `hovered` is highlighted.
         """
         faces, top, height = self._faces(font), place.top(), place.height()
         first = top + (height - faces.height) // 2
         lines = (first, faces.first.height), (first + faces.first.height, faces.second.height)
-        row = _Row(painter, job, badge, faces, top, height, *lines)
+        row = _Place(painter, shown, faces, top, height, *lines)
         self._ratio = pixel_ratio(painter)
         self._is_scale_whole, self._face = self._ratio.is_integer(), None
         for column, left, width in cells:
@@ -223,18 +221,19 @@ class JobCells:
             if painted is not None:
                 painted(row, left + GAP, width - 2 * GAP)
             elif column != Column.ACTIONS:
-                about = COLUMNS[Column(column)]
-                flags = _RIGHT if about.is_number else _LEFT
+                flags = _RIGHT if COLUMNS[Column(column)].is_number else _LEFT
                 line, room = (top, height), width - 2 * GAP
-                text = about.text(job)
+                (text,) = shown.cell(column)
                 self._write(row, faces.first, line, left + GAP, room, text, Tone.TEXT, flags)
             else:
-                self._paint_buttons(painter, QRect(left, top, width, height), job, hovered)
+                self._paint_buttons(painter, QRect(left, top, width, height), shown, hovered)
 
-    def _paint_buttons(
-        self, painter: QPainter, cell: QRect, job: JobSnapshot, hovered: str
-    ) -> None:
-        for command, area in button_rects(cell, job, self._buttons):
+    def buttons(self, cell: QRect, shown: JobRow) -> list[tuple[Command, QRect]]:
+        """The buttons in the actions cell of a row, and where they are."""
+        return button_rects(cell, [each for each in shown.buttons if each in self._buttons])
+
+    def _paint_buttons(self, painter: QPainter, cell: QRect, shown: JobRow, hovered: str) -> None:
+        for command, area in self.buttons(cell, shown):
             is_hovered = hovered == command.id
             if is_hovered:
                 painter.setRenderHint(_SMOOTH)
@@ -246,64 +245,65 @@ class JobCells:
             side = area.width() - 10
             self._draw_icon(painter, area.left() + 5, area.top() + 5, side, command.icon, tone)
 
-    def _paint_job(self, row: _Row, left: int, width: int) -> None:
-        faces, job, end = row.faces, row.job, left + width
-        if job.sender is Side.SERVER:
-            left += 0 if job.parent is None else round(faces.first.height)
+    def _paint_job(self, row: _Place, left: int, width: int) -> None:
+        faces, end = row.faces, left + width
+        shown: JobCell = row.row.cell(Column.JOB)
+        if shown.is_of_server:
+            left += round(faces.first.height) if shown.is_below_job else 0
             side = round(faces.first.height)
             top = _middle(row.top, row.height, side)
             self._draw_icon(row.painter, left, top, side, "received", Tone.MUTED)
             left += side + GAP_S
         side = round(faces.first.height * 1.15)
         top = row.top + (row.height - side) // 2
-        self._draw_icon(row.painter, left, top, side, state_icon(job.state), tone_of(job))
+        self._draw_icon(row.painter, left, top, side, state_icon(shown.state), shown.tone)
         left += side + GAP
-        room = self._paint_signs(row, end)
-        name = job_texts.name(job)
-        self._write(row, faces.heavy, row.first, left, end - left - room, name, Tone.TEXT)
-        text, line = job_texts.summary(job), row.second
+        room = self._paint_signs(row, shown, end)
+        self._write(row, faces.heavy, row.first, left, end - left - room, shown.name, Tone.TEXT)
+        text, line = shown.summary, row.second
         self._write(row, faces.second, line, left, end - left, text, Tone.MUTED, is_kept=True)
 
-    def _paint_signs(self, row: _Row, end: int) -> int:
+    def _paint_signs(self, row: _Place, shown: JobCell, end: int) -> int:
         """Paint the number of findings and a task's sign left of `end`; returns their width."""
         face, right, side = row.faces.second, end, round(row.first[1] * 0.8)
         top = _middle(*row.first, side)
-        badge = row.badge
+        badge = shown.badge
         if badge is not None:
             room = face.width(badge.text)
             self._write(row, face, row.first, end - room, room, badge.text, badge.tone, _RIGHT)
             right -= side + GAP_S + room
             self._draw_icon(row.painter, right, top, side, ICON, badge.tone)
             right -= GAP
-        if row.job.task is not None:
+        if shown.has_task:
             self._draw_icon(row.painter, right - side, top, side, "task", Tone.MUTED)
             right -= side + GAP
         return end - right
 
-    def _paint_server(self, row: _Row, left: int, width: int) -> None:
-        faces, job = row.faces, row.job
-        server = job_texts.server(job)
-        self._write(row, faces.first, row.first, left, width, server, Tone.TEXT)
-        if job.watched_client is None:
-            # Tokens differ at their ends: ours count up there.
-            text = faces.second.elided(job_texts.token(job), width, in_middle=True)
-        else:
-            text = job_texts.line(job.watched_client)
+    def _paint_server(self, row: _Place, left: int, width: int) -> None:
+        faces = row.faces
+        shown: ServerCell = row.row.cell(Column.SERVER)
+        self._write(row, faces.first, row.first, left, width, shown.server, Tone.TEXT)
+        text = shown.below
+        if shown.is_watched:
             side = round(faces.second.height * 0.9)
             top = _middle(*row.second, side)
             self._draw_icon(row.painter, left, top + 1, side, "watched", Tone.ACCENT)
             left, width = left + side + GAP_S, width - side - GAP_S
+        else:
+            # Tokens differ at their ends: ours count up there.
+            text = faces.second.elided(text, width, in_middle=True)
         self._write(row, faces.second, row.second, left, width, text, Tone.MUTED, is_kept=True)
 
-    def _paint_progress(self, row: _Row, left: int, width: int) -> None:
-        faces, job = row.faces, row.job
-        amount, count, said, tone = _text_of_progress(job)
+    def _paint_progress(self, row: _Place, left: int, width: int) -> None:
+        faces = row.faces
+        shown: ProgressCell = row.row.cell(Column.PROGRESS)
+        amount, count, said, tone, _bar = shown
         room = max(faces.first.width("100.0 %"), faces.first.width(amount))
         room = min(room, round(width * 0.7))
         height = max(6, round(faces.first.height * 0.55))
         top = _middle(*row.first, 0) - height / 2 + 1
         bar = QRectF(left, top, width - room - GAP, height)
-        self._bars.paint(row.painter, bar, job)
+        self._bars.paint(row.painter, bar, row.row.job)
         right = left + width - room
         self._write(row, faces.first, row.first, right, room, amount, Tone.TEXT, _RIGHT)
         # The message at the left and, where there is room, the exact count at the right.
@@ -315,29 +315,30 @@ class JobCells:
             self._write(row, face, row.second, left, width, count, Tone.MUTED, _RIGHT)
         self._write(row, face, row.second, left, width - room, said, tone)
 
-    def _paint_status(self, row: _Row, left: int, width: int) -> None:
-        faces, job = row.faces, row.job
-        word, spent, text = _text_of_status(job)
+    def _paint_status(self, row: _Place, left: int, width: int) -> None:
+        faces = row.faces
+        shown: StatusCell = row.row.cell(Column.STATUS)
+        word, spent, text, tone, sparks = shown
         room = faces.second.width(spent) + GAP if spent else 0
         self._write(row, faces.second, row.first, left, width, spent, Tone.MUTED, _RIGHT)
-        self._write(row, faces.first, row.first, left, width - room, word, tone_of(job))
-        if job.sparks:
+        self._write(row, faces.first, row.first, left, width - room, word, tone)
+        if sparks:
             before = faces.first.width(word) + GAP
-            self._paint_sparks(row, left + width - room, width - room - before)
+            self._paint_sparks(row, shown, left + width - room, width - room - before)
         self._write(row, faces.second, row.second, left, width, text, Tone.MUTED)
 
-    def _paint_sparks(self, row: _Row, end: int, width: int) -> None:
+    def _paint_sparks(self, row: _Place, shown: StatusCell, end: int, width: int) -> None:
         """Draw the recent rates left of `end`, if there is room."""
         width = min(width, _SPARKS)
         if width < _SPARKS // 2:
             return
-        sparks, (top, height) = row.job.sparks, row.first
+        sparks, (top, height) = shown.sparks, row.first
         step, left = width / max(len(sparks) - 1, 1), end - 1 - width
         bottom, height = top + height - 3, height - 5
         painter = row.painter
         painter.setRenderHint(_SMOOTH)
         # A pixel wide: of any wider line Qt makes an outline and fills that, five times the work.
-        painter.setPen(self._appearance.ground(tone_of(row.job), 0.7))
+        painter.setPen(self._appearance.ground(shown.tone, 0.7))
         painter.drawPolyline(
             [
                 QPointF(left + place * step, bottom - height * share)
@@ -348,7 +349,7 @@ class JobCells:
 
     def _write(
         self,
-        row: _Row,
+        row: _Place,
         face: Face,
         line: tuple[int, int],
         left: int,
@@ -396,69 +397,13 @@ class JobCells:
         return self._measured
 
 
-def _text_of_progress(job: JobSnapshot) -> tuple[str, str, str, Tone]:
-    """What stands beside the bar; below it the count, and the message with its tone."""
-    is_calm = job.failure is None or job.state is JobState.RESUMABLE
-    count = job_texts.rounded_count(job) if is_calm and job.fraction is not None else ""
-    tone = Tone.MUTED if is_calm else tone_of(job)
-    stream = job_texts.fresh_stream_note(job)
-    if stream and job.stream is not None and job.stream.is_broken:
-        tone = Tone.WARNING
-    return job_texts.amount(job), count, stream or job_texts.message(job), tone
-
-
-def _text_of_status(job: JobSnapshot) -> tuple[str, str, str]:
-    """The state, how long the job runs, and the second line."""
-    is_over, is_young = job.state.is_over, is_settling(job)
-    return (
-        job_texts.state(job),
-        "" if is_over or is_young else job_texts.elapsed(job),
-        "" if is_young else job_texts.status(job, is_timed=is_over),
-    )
-
-
-def _look(column: int, job: JobSnapshot) -> tuple[object, ...]:
-    """All that a cell shows of a job beside its badge: a cell of the same look need no painting."""
-    if column == Column.PROGRESS:
-        is_busy = job.fraction is None and not job.state.is_over and not is_settling(job)
-        bar = (job.fraction, job.state, tone_of(job), job.elapsed_s if is_busy else None)
-        return (*bar, *_text_of_progress(job))
-    if column == Column.STATUS:
-        # A resumable one shows the age of its token by the computer's own clock.
-        age = object() if job.state is JobState.RESUMABLE else None
-        return (*_text_of_status(job), tone_of(job), job.sparks, age)
-    if column == Column.ACTIONS:
-        return is_settling(job), *offered(job)
-    if column == Column.SERVER:
-        return job.server, job.token, job.watched_client
-    if column == Column.JOB:
-        looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
-        return job.name, job.method, job.summary, looks
-    return (COLUMNS[Column(column)].text(job),)
-
-
-def changed_columns(
-    before: JobSnapshot, after: JobSnapshot, columns: Iterable[int]
-) -> Iterator[int]:
-    """Those of `columns` that look different in two snapshots of a job."""
-    is_marked = before.marks != after.marks
-    for column in columns:
-        is_badge_outdated = is_marked and column == Column.JOB
-        if is_badge_outdated or _look(column, before) != _look(column, after):
-            yield column
-
-
-def button_rects(
-    cell: QRect, job: JobSnapshot, buttons: Sequence[Command]
-) -> list[tuple[Command, QRect]]:
-    """The places of the buttons of `job` in its actions cell."""
-    if is_settling(job):
-        return []
+def button_rects(cell: QRect, buttons: Iterable[Command]) -> list[tuple[Command, QRect]]:
+    """The places of `buttons` in an actions cell."""
     side = min(cell.height() - GAP, _BUTTON)
     top = cell.top() + (cell.height() - side) // 2
     return [
         (command, QRect(cell.left() + GAP_S + place * (side + 2), top, side, side))
-        for place, command in enumerate(offered(job, buttons))
+        for place, command in enumerate(buttons)
     ]
 
 
@@ -477,7 +422,6 @@ class JobDelegate(QStyledItemDelegate):
         """Rows have `buttons` where these apply."""
         super().__init__(parent)
         self._appearance = appearance
-        self._buttons = buttons
         self._cells = JobCells(appearance, buttons)
         self._hovered: tuple[JobId, str] | None = None
         self._pressed: tuple[JobId, str] | None = None
@@ -493,25 +437,24 @@ class JobDelegate(QStyledItemDelegate):
         font: QFont,
         state: int,
         cells: Iterable[tuple[int, int, int]],
-        job: JobSnapshot | None,
-        badge: Badge | None,
+        shown: JobRow | None,
     ) -> None:
         """Paint some cells of a row, given by column, left edge and width."""
         if state:  # Qt has painted the plain ground
             painter.fillRect(place, self._appearance.row_ground(state))
-        if job is not None:
+        if shown is not None:
             over = self._hovered
-            hovered = over[1] if over is not None and over[0] == job.id else ""
-            self._cells.paint(painter, place, font, cells, job, badge, hovered)
+            hovered = over[1] if over is not None and over[0] == shown.job.id else ""
+            self._cells.paint(painter, place, font, cells, shown, hovered)
 
     def editorEvent(
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
     ) -> bool:
         """Turn a click that begins and ends on a button into `button_clicked`."""
-        job = index.data(NEWEST)
-        if not isinstance(event, QMouseEvent) or not isinstance(job, JobSnapshot):
+        shown = index.data(ROW)
+        if not isinstance(event, QMouseEvent) or not isinstance(shown, JobRow):
             return super().editorEvent(event, model, option, index)
-        command = self._command_at(event.position(), option.rect, index, job)
+        job, command = shown.job, self._command_at(event.position(), option.rect, index, shown)
         place = None if command is None else (job.id, command.id)
         if event.type() is QEvent.Type.MouseMove:
             self.hover(place)
@@ -541,22 +484,22 @@ class JobDelegate(QStyledItemDelegate):
         index: _Index,
     ) -> bool:
         """Show the full text of the cell, as plain text."""
-        job = index.data(NEWEST)
-        if event.type() is not QEvent.Type.ToolTip or not isinstance(job, JobSnapshot):
+        shown = index.data(ROW)
+        if event.type() is not QEvent.Type.ToolTip or not isinstance(shown, JobRow):
             return super().helpEvent(event, view, option, index)
-        command = self._command_at(QPointF(event.pos()), option.rect, index, job)
-        text = _tip(job, Column(index.column()))
+        command = self._command_at(QPointF(event.pos()), option.rect, index, shown)
+        text = _tip(shown.job, Column(index.column()))
         if command is not None:
-            text = button_tip(view, command, job)
+            text = button_tip(view, command, shown.job)
         QToolTip.showText(event.globalPos(), plain_tip(text), view)
         return True
 
     def _command_at(
-        self, place: QPointF, cell: QRect, index: _Index, job: JobSnapshot
+        self, place: QPointF, cell: QRect, index: _Index, shown: JobRow
     ) -> Command | None:
         if index.column() != Column.ACTIONS:
             return None
-        for command, area in button_rects(cell, job, self._buttons):
+        for command, area in self._cells.buttons(cell, shown):
             if area.contains(place.toPoint()):
                 return command
         return None

@@ -32,7 +32,7 @@ from mcp_progress_monitor.gui.jobs.commands import (
     ROW_BUTTONS,
     is_answerable,
 )
-from mcp_progress_monitor.gui.jobs.model import NEWEST
+from mcp_progress_monitor.gui.jobs.model import ROW
 from mcp_progress_monitor.gui.jobs.table import JobTable
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -331,9 +331,9 @@ class JobList(QWidget):
 
     @Slot(QModelIndex)
     def _on_double_clicked(self, index: QModelIndex) -> None:
-        job = index.data(NEWEST)
-        if job is not None and index.column() != Column.ACTIONS:
-            self.commands.run(OPEN, [job])
+        row = index.data(ROW)
+        if row is not None and index.column() != Column.ACTIONS:
+            self.commands.run(OPEN, [row.job])
 
     @Slot(object, object)
     def _on_button_clicked(self, job: JobSnapshot, command: Command) -> None:

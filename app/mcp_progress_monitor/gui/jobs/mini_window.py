@@ -22,10 +22,11 @@ from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
 from mcp_progress_monitor.gui.common.tables import EmptyText
+from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
-from mcp_progress_monitor.gui.jobs.model import NEWEST
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
-from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+from mcp_progress_monitor.gui.jobs.model import ROW
+from mcp_progress_monitor.gui.jobs.row import JobRow
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon
 from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
@@ -78,22 +79,23 @@ class _MiniDelegate(SideDelegate):
         return QSize(160, faces.heavy.height + faces.second.height + _BAR + 3 * GAP_S + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        job = index.data(NEWEST)
-        if not isinstance(job, JobSnapshot):
+        row = index.data(ROW)
+        if not isinstance(row, JobRow):
             return
+        job = row.job
         painter.save()
-        area = self.begin(painter, option, state_icon(job.state), tone_of(job))
+        area = self.begin(painter, option, state_icon(job.state), row.tone)
         faces = self.faces(option.font)
         line = QRect(area.left(), area.top() + GAP_S, area.width(), faces.heavy.height)
-        amount = job_texts.amount(job)
+        amount = row.cell(Column.PROGRESS).amount
         self.write(painter, faces.first, line, amount, Tone.TEXT, RIGHT)
         line.setRight(line.right() - faces.first.width(amount) - GAP)
-        self.write(painter, faces.heavy, line, job_texts.name(job), Tone.TEXT)
+        self.write(painter, faces.heavy, line, row.cell(Column.JOB).name, Tone.TEXT)
         bar = QRectF(area.left(), line.bottom() + GAP_S, area.width(), _BAR)
         self._bars.paint(painter, bar, job)
         line = QRect(area.left(), round(bar.bottom()) + 1, area.width(), faces.second.height)
-        about = job_texts.time_left(job) or job_texts.state(job)
-        text = " · ".join(filter(None, (job_texts.server(job), about)))
+        about = job_texts.time_left(job) or row.cell(Column.STATUS).state
+        text = " · ".join(filter(None, (row.cell(Column.SERVER).server, about)))
         self.write(painter, faces.second, line, text, Tone.MUTED)
         painter.restore()
 

@@ -22,7 +22,7 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.commands import offered
+from mcp_progress_monitor.gui.jobs.row import SETTLED_AFTER_S, JobRow
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from mcp_progress_monitor.wording.jobs import fresh_stream_note, spoken
 
@@ -44,16 +44,8 @@ def runs(rows: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-SNAPSHOT: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of a row's newest existing `JobSnapshot`, for delegates: reading it makes none."""
-
-NEWEST: Final = SNAPSHOT + 1
-"""Role of the same, rebuilt first if it is outdated: for rows about to be painted."""
-
-BADGE: Final = SNAPSHOT + 2  # role of the `Badge` of a row; None without findings
-
-SETTLED_AFTER_S: Final = 0.5
-"""A job that ends sooner never shows as running: its row must not flash."""
+ROW: Final = int(Qt.ItemDataRole.UserRole) + 1
+"""Role of the `JobRow`, rebuilt first if it is outdated: for rows about to be painted."""
 
 _SETTLE_MS: Final = round(SETTLED_AFTER_S * 1000)
 _SETTLED_AT_ONCE: Final = 50
@@ -93,6 +85,7 @@ class JobsModel(QAbstractTableModel):
         self._order: list[JobId] = []
         self._rows: dict[JobId, int] = {}
         self._snapshots: dict[JobId, JobSnapshot] = {}
+        self._made: dict[JobId, JobRow] = {}
         self._outdated: set[JobId] = set()
         self._timed: set[JobId] = set()
         self._young: set[JobId] = set()
@@ -122,6 +115,7 @@ class JobsModel(QAbstractTableModel):
         self.beginResetModel()
         self._source = source
         self._order, self._rows, self._settling, self._moved = [], {}, [], {}
+        self._made.clear()
         for jobs in (self._outdated, self._timed, self._young, self._snapshots, self._parents):
             jobs.clear()
         self._listed = None
@@ -239,10 +233,20 @@ class JobsModel(QAbstractTableModel):
                 self._snapshots[job] = made
         return self._snapshots.get(job)
 
-    def known(self, job: JobId | None) -> tuple[JobSnapshot | None, Badge | None]:
-        """The job's newest existing snapshot and its findings, for painting: makes none."""
+    def row(self, job: JobId) -> JobRow | None:
+        """The row of a job, rebuilt if outdated."""
+        self.snapshot(job)
+        return self.known(job)
+
+    def known(self, job: JobId | None) -> JobRow | None:
+        """The row of the job's newest existing snapshot, for painting: makes none."""
         snapshot = None if job is None else self._snapshots.get(job)
-        return snapshot, None if snapshot is None else self.badge(snapshot)
+        if snapshot is None:
+            return None
+        made, badge = self._made.get(snapshot.id), self.badge(snapshot)
+        if made is None or made.job is not snapshot or made.badge != badge:
+            made = self._made[snapshot.id] = JobRow(snapshot, badge)
+        return made
 
     def settled_state(self, job: JobId) -> JobState | None:
         """The job's state for filters and counts; None while it is too new to show."""
@@ -320,17 +324,15 @@ class JobsModel(QAbstractTableModel):
         if role not in _ANSWERED or not index.isValid():
             return None
         job = self.job_at(index.row())
-        if job is None or role in (SNAPSHOT, BADGE):
-            return self.known(job)[role == BADGE]
-        snapshot = self.snapshot(job)
-        if snapshot is None or role == NEWEST:
-            return snapshot
+        row = None if job is None else self.row(job)
+        if row is None or role == ROW:
+            return row
+        snapshot = row.job
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.JOB:
-            badge = self.badge(snapshot)
-            found = "" if badge is None else badge.spoken
+            found = "" if row.badge is None else row.badge.spoken
             return ", ".join(filter(None, (spoken(snapshot), fresh_stream_note(snapshot), found)))
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.ACTIONS:
-            return ", ".join(command.title_for(snapshot) for command in offered(snapshot))
+            return ", ".join(command.title_for(snapshot) for command in row.buttons)
         column = COLUMNS[Column(index.column())]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return int(_RIGHT if column.is_number else _LEFT)
@@ -412,6 +414,7 @@ class JobsModel(QAbstractTableModel):
             return
         for job in gone:
             self._snapshots.pop(job, None)
+            self._made.pop(job, None)
             self._parents.pop(job, None)
         self._listed = None
         for jobs_of_a_kind in (self._outdated, self._timed, self._young):
@@ -520,8 +523,6 @@ _ANSWERED = frozenset(
         int(Qt.ItemDataRole.DisplayRole),
         int(Qt.ItemDataRole.TextAlignmentRole),
         int(Qt.ItemDataRole.AccessibleTextRole),
-        SNAPSHOT,
-        NEWEST,
-        BADGE,
+        ROW,
     }
 )

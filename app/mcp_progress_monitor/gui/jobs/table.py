@@ -25,7 +25,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover, paint_empty
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
-from mcp_progress_monitor.gui.jobs.delegate import JobDelegate, changed_columns
+from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
+from mcp_progress_monitor.gui.jobs.row import changed_columns
 from mcp_progress_monitor.gui.theme import (
     ACTIVE,
     SELECTED,
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.common.commands import Command
     from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
     from mcp_progress_monitor.gui.jobs.model import JobsModel
-    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+    from mcp_progress_monitor.gui.jobs.row import JobRow
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 _LEAST: Final = 0.6  # of its wanted width, below which a column says too little
 
@@ -108,7 +110,7 @@ class JobTable(QTreeView):
         self._changed: list[tuple[int, int]] = []
         self._due: set[int] = set()
         self._repainted = -1
-        self._painted: dict[JobId, JobSnapshot] = {}
+        self._painted: dict[JobId, JobRow] = {}
         """What the rows show; of jobs that are not in it, all of the row is to be painted."""
         self._scrolled = QElapsedTimer()
         self._turn = QTimer(self)
@@ -173,17 +175,11 @@ class JobTable(QTreeView):
         return range(rows.start + bool(is_cut), rows.stop - bool(is_last_cut))
 
     def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
-        """Repaint what changed, a few rows at a time, so that no batch holds the window for long.
-
-        Rows are of `JobsModel`, which says of a change in the first column alone that the badge of
-        a job is another.
-        """
+        """Repaint what changed, a few rows at a time, so that no batch holds the window long."""
         if QtGui.QAccessible.isActive():
             super().dataChanged(first, last, list(roles))  # notifies screen readers as well
             return
         self._changed.append((first.row(), last.row()))
-        if last.column() == Column.JOB:
-            self._painted.clear()
         if not self._turn.isActive():
             # While somebody scrolls, that paints every change: not all rows twice.
             is_scrolling = self._scrolled.isValid() and not self._scrolled.hasExpired(_SCROLLING_MS)
@@ -210,13 +206,13 @@ class JobTable(QTreeView):
     def _repaint(self, row: int, cells: Sequence[tuple[int, int, int]]) -> None:
         """Repaint what looks different than it was painted last: as time passes, few cells do."""
         job = self._shown.shown_at(row)
-        after = None if job is None else self._jobs.snapshot(job)  # painting makes none
-        before = None if after is None else self._painted.get(after.id)
+        after = None if job is None else self._jobs.row(job)  # painting makes none
+        before = None if after is None else self._painted.get(after.job.id)
         place, viewport = self.visualRect(self._shown.index(row, 0)), self.viewport()
         if after is None or before is None:
             viewport.update(0, place.top(), viewport.width(), place.height())
             return
-        self._painted[after.id] = after
+        self._painted[after.job.id] = after
         changed = set(changed_columns(before, after, [column for column, _, _ in cells]))
         for column, left, wide in cells:
             if column in changed:
@@ -290,11 +286,11 @@ class JobTable(QTreeView):
         whole, states = QRect() if region.rectCount() > 1 else area, self._states(sight)
         for row in sight:
             if region.intersects(place):
-                job, badge = self._jobs.known(self._shown.shown_at(row))
+                shown = self._jobs.known(self._shown.shown_at(row))
                 state = states.get(row, 0)
-                self.delegate.paint_row(painter, place, font, state, cells, job, badge)
-                if job is not None and self._painted.get(job.id) is not job:
-                    self._note_painted(job, row, is_whole=whole.contains(place & view))
+                self.delegate.paint_row(painter, place, font, state, cells, shown)
+                if shown is not None and self._painted.get(shown.job.id) is not shown:
+                    self._note_painted(shown, row, is_whole=whole.contains(place & view))
             place.translate(0, place.height())
 
     def _states(self, sight: range) -> dict[int, int]:
@@ -318,14 +314,14 @@ class JobTable(QTreeView):
             edge = QRect(0, place.top() + (current - sight.start) * height, 3, height)
             painter.fillRect(edge, self._appearance.colour(Tone.ACCENT))
 
-    def _note_painted(self, job: JobSnapshot, row: int, *, is_whole: bool) -> None:
+    def _note_painted(self, shown: JobRow, row: int, *, is_whole: bool) -> None:
         """Note what a row shows; where only a part of it was painted, the rest is due."""
         if is_whole:
             if len(self._painted) >= _KEPT:
                 self._painted.clear()
-            self._painted[job.id] = job
+            self._painted[shown.job.id] = shown
         else:
-            self._painted.pop(job.id, None)
+            self._painted.pop(shown.job.id, None)
             self._due.add(row)
             self._turn.start(0)
 

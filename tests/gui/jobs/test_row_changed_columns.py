@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFont, QImage, QPainter
 
+from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.delegate import JobCells, changed_columns
+from mcp_progress_monitor.gui.jobs.delegate import JobCells
+from mcp_progress_monitor.gui.jobs.row import JobRow, changed_columns
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import Clocks, JobSnapshot, JobState
 from tests.job_stand_ins import job, new_job, resumable
@@ -82,13 +85,17 @@ def _cells(appearance: Appearance) -> None:
     _CELLS[:] = [JobCells(appearance)]
 
 
+def _changed(before: JobSnapshot, after: JobSnapshot) -> list[int]:
+    return list(changed_columns(JobRow(before, None), JobRow(after, None), _COLUMNS))
+
+
 def _painted(column: int, shown: JobSnapshot, size: float = 9.0, ratio: float = 1.0) -> QImage:
     image = QImage(_CELL.size() * ratio, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(ratio)
     image.fill(QColor("white"))
     painter, font = QPainter(image), QFont()
     font.setPointSizeF(size)
-    _CELLS[0].paint(painter, _CELL, font, [(column, 0, _CELL.width())], shown, hovered="")
+    _CELLS[0].paint(painter, _CELL, font, [(column, 0, _CELL.width())], JobRow(shown, None))
     painter.end()
     return image
 
@@ -99,8 +106,7 @@ def test_a_cell_that_looks_the_same_is_painted_the_same(
     before: JobSnapshot, changes: dict[str, Any]
 ) -> None:
     after = before._replace(**changes)
-    changed = set(changed_columns(before, after, _COLUMNS))
-    for column in set(_COLUMNS) - changed:
+    for column in set(_COLUMNS) - set(_changed(before, after)):
         assert _painted(column, before) == _painted(column, after), column
 
 
@@ -117,11 +123,18 @@ def test_texts_that_are_kept_look_as_when_they_were_first_painted(
 
 def test_time_alone_changes_few_cells() -> None:
     before = job(elapsed_s=5.0, silent_s=0.1)
-    assert list(changed_columns(before, before._replace(silent_s=0.4), _COLUMNS)) == []
+    assert _changed(before, before._replace(silent_s=0.4)) == []
     later = before._replace(elapsed_s=6.0)
-    assert list(changed_columns(before, later, _COLUMNS)) == [Column.STATUS, Column.ELAPSED]
+    assert _changed(before, later) == [Column.STATUS, Column.ELAPSED]
 
 
-def test_the_age_of_a_token_is_reported_by_the_computers_clock() -> None:
-    before = resumable(1)
-    assert Column.STATUS in set(changed_columns(before, before._replace(), _COLUMNS))
+def test_a_findings_badge_changes_the_cell_of_the_name() -> None:
+    shown = job()
+    marked = JobRow(shown, Badge(1, Level.WARNING))
+    assert list(changed_columns(JobRow(shown, None), marked, _COLUMNS)) == [Column.JOB]
+
+
+def test_the_age_of_a_token_is_of_the_moment_when_its_row_was_made() -> None:
+    now = resumable(1)
+    later = now._replace(saved_when=(now.saved_when or 0.0) - 5.0)
+    assert Column.STATUS in _changed(now, later)
