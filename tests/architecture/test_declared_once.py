@@ -77,6 +77,21 @@ print(json.dumps({
     "tapped": file.read_text(), "manual": reference.clients(), "commands": reference.command_line(),
 }))
 """
+_OPTION = """
+from mcp_progress_monitor.cli import orders
+class CallOrder(orders.CallOrder):
+    fake = orders.option("--fake", metavar="X", help="Do a fake.")
+orders.CallOrder = CallOrder
+
+import reference
+from mcp_progress_monitor.cli import entry
+from mcp_progress_monitor.cli.calls import call
+given = []
+call.call_tool = lambda invocation, order: given.append(order.fake) or 0
+entry.main(["call", "--demo", "burst", "--fake", "7"])
+entry.main(["call", "--demo", "burst"])
+print(json.dumps({"given": given, "manual": reference.command_line()}))
+"""
 
 
 def found_by(script: str, *arguments: str) -> dict[str, Any]:
@@ -117,3 +132,10 @@ def test_a_client_is_declared_once(isolated_home: Path) -> None:
     assert " tap " in (isolated_home / ".fake" / "agent.json").read_text()
     assert "| Fake Agent | `fake` | Press F. |" in found["manual"]
     assert "fake]" in found["commands"]
+
+
+def test_an_option_is_declared_once() -> None:
+    found = found_by(_OPTION)
+
+    assert found["given"] == ["7", None]
+    assert "| `--fake X` | Do a fake. |" in found["manual"]

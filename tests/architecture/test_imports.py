@@ -180,7 +180,7 @@ _OF_NO_CALL = tuple(name for name in _HEAVY if name != "jsonschema_rs")  # it ch
         (["call", "--help"], (*_HEAVY, *_OF_ENGINE, *_OF_SERVERS, *_OF_SAVED_JOBS, "anyio")),
         (["servers", "list"], (*_HEAVY, *_OF_ENGINE, *_OF_SAVED_JOBS, *_NOT_OF_LISTS)),
         (["resume", "--list"], (*_HEAVY, *_OF_ENGINE, *_OF_SERVERS)),
-        (["tools", "--demo"], (*_HEAVY, *_NOT_OF_VISITS, "sqlite3", "cli.orders", "tomllib")),
+        (["tools", "--demo"], (*_HEAVY, *_NOT_OF_VISITS, "sqlite3", "tomllib")),
         (["call", "--demo", "burst", "--arg", "count=1"], (*_OF_NO_CALL, *_NOT_OF_VISITS)),
     ],
     ids=["help", "help of call", "servers list", "resume --list", "tools", "call"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import itertools
 import math
 import os
@@ -37,7 +36,7 @@ from mcp_progress_monitor.exports.frames import chosen
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import ADVICE, Needs
-from mcp_progress_monitor.findings.finding import Finding, Level
+from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import Side
@@ -48,34 +47,13 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.checking.results import Result
     from mcp_progress_monitor.cli.common import CommonOptions
+    from mcp_progress_monitor.cli.orders import CheckOrder
     from mcp_progress_monitor.engine.updates import Update
 
 _SLICE_S: Final = 0.2
 _SHOWN_ERRORS: Final = 10
 _SHOWN_PLACES: Final = 20  # listed findings with the same text; other formats list all
 _SHOWN_TEXTS: Final = 5  # listed texts of one rule
-_NEVER: Final = "never"
-LEVELS: Final = (*(level.value for level in Level), _NEVER)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CheckOrder:
-    """The options of one `check` command, as typed."""
-
-    files: tuple[Path, ...]
-    form: str = "text"
-    fail_on: str = Level.ERROR.value
-    where: str = ""
-    baseline: Path | None = None
-    max_duration: float | None = None
-    expect: tuple[str, ...] = ()
-    output: Path | None = None
-    notes: tuple[str, ...] = ()  # remarks on the session, such as calls that failed
-
-    @property
-    def fails_from(self) -> Level | None:
-        """The lowest level of findings that fail the run; None for `never`."""
-        return None if self.fail_on == _NEVER else Level(self.fail_on)
 
 
 def check_recordings(common: CommonOptions, order: CheckOrder) -> int:

@@ -6,33 +6,36 @@ this module (`cli.tapping`).
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from mcp_progress_monitor.catalogue.clients import FORMS, KNOWN
+from mcp_progress_monitor.catalogue.clients import KNOWN
 from mcp_progress_monitor.cli.options import (
-    A_PATH,
     Invocation,
     OwnCommand,
-    RenamedOption,
     ServerCommand,
-    answer,
     common_options,
     config_options,
     group_options,
-    json_events,
-    limits,
-    name_values,
-    output,
     own_options,
-    request_options,
-    server_log,
 )
-from mcp_progress_monitor.snapshots.limits import OTHER_IDLE_S, TOOL_IDLE_S
+from mcp_progress_monitor.cli.orders import (
+    FollowOrder,
+    ImportOrder,
+    ListOrder,
+    PromptOrder,
+    RawOrder,
+    ReadOrder,
+    ServersExportOrder,
+    TapsOrder,
+    TaskOrder,
+    takes,
+)
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcp_progress_monitor.cli.common import CommonOptions
 
 _RESOURCES_EXAMPLES = """\b
@@ -76,34 +79,28 @@ does not create a job has no "request" event, and "job" is null.
 
 Press Ctrl+C once to cancel the request and wait briefly for the server, twice to exit immediately.
 """
-_json_document = click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
 
 
 @click.command(
     cls=ServerCommand, epilog=_RESOURCES_EXAMPLES, short_help="List a server's resources."
 )
 @common_options
-@_json_document
-def resources(invocation: Invocation, as_json: bool) -> int:
+@takes(ListOrder)
+def resources(invocation: Invocation, order: ListOrder) -> int:
     """List a server's resources and resource templates."""
     from mcp_progress_monitor.cli.calls.listings import list_resources
 
-    return list_resources(invocation, in_json=as_json)
+    return list_resources(invocation, in_json=order.as_json)
 
 
 @click.command(cls=ServerCommand, epilog=_READ_EXAMPLES, short_help="Read a resource.")
 @common_options
-@click.argument("uri")
-@output
-@request_options()
-def read(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(ReadOrder)
+def read(invocation: Invocation, order: ReadOrder) -> int:
     """Read the resource URI. Progress goes to standard error, the text to standard output.
 
     The server need not list the URI. Binary data is not printed; save it with -o.
     """
-    from mcp_progress_monitor.cli.orders import ReadOrder
-
-    order = ReadOrder(**chosen)
     from mcp_progress_monitor.cli.calls.call import read_resource
 
     return read_resource(invocation, order)
@@ -111,31 +108,19 @@ def read(invocation: Invocation, /, **chosen: Any) -> int:
 
 @click.command(cls=ServerCommand, epilog=_PROMPTS_EXAMPLES, short_help="List a server's prompts.")
 @common_options
-@_json_document
-def prompts(invocation: Invocation, as_json: bool) -> int:
+@takes(ListOrder)
+def prompts(invocation: Invocation, order: ListOrder) -> int:
     """List a server's prompts and their arguments."""
     from mcp_progress_monitor.cli.calls.listings import list_prompts
 
-    return list_prompts(invocation, in_json=as_json)
+    return list_prompts(invocation, in_json=order.as_json)
 
 
 @click.command(cls=ServerCommand, epilog=_PROMPT_EXAMPLES, short_help="Get a prompt.")
 @common_options
-@click.argument("name")
-@click.option(
-    "--arg",
-    "pairs",
-    callback=name_values,
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set an argument of the prompt. Values are always strings. Repeatable.",
-)
-@request_options()
-def prompt(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(PromptOrder)
+def prompt(invocation: Invocation, order: PromptOrder) -> int:
     """Get the prompt NAME and print its messages, each below its role."""
-    from mcp_progress_monitor.cli.orders import PromptOrder
-
-    order = PromptOrder(**chosen)
     from mcp_progress_monitor.cli.calls.call import get_prompt
 
     return get_prompt(invocation, order)
@@ -143,18 +128,9 @@ def prompt(invocation: Invocation, /, **chosen: Any) -> int:
 
 @click.command(cls=ServerCommand, epilog=_REQUEST_EXAMPLES, short_help="Send any request.")
 @common_options
-@click.argument("method")
-@click.option(
-    "--params",
-    metavar="JSON|@FILE",
-    help="Set the parameters from a JSON object or from a file that contains one.",
-)
-@request_options()
-def request(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(RawOrder)
+def request(invocation: Invocation, order: RawOrder) -> int:
     """Send a request with any METHOD and print its result as JSON."""
-    from mcp_progress_monitor.cli.orders import RawOrder
-
-    order = RawOrder(**chosen)
     from mcp_progress_monitor.cli.calls.call import send_request
 
     return send_request(invocation, order)
@@ -180,7 +156,6 @@ Examples:
 
 Ctrl+C stops following the task, but does not cancel it. To cancel it, use: tasks cancel
 """
-_one_task = click.argument("task", metavar="TASK_ID")
 
 
 @click.group(epilog=_EXAMPLES, subcommand_metavar="COMMAND [ARG]...")
@@ -194,60 +169,48 @@ def tasks(ctx: click.Context, invocation: Invocation) -> int:
 
 @tasks.command(name="list", cls=ServerCommand, short_help="List a server's tasks.")
 @common_options
-@_json_document
-def list_tasks_(invocation: Invocation, as_json: bool) -> int:
+@takes(ListOrder)
+def list_tasks_(invocation: Invocation, order: ListOrder) -> int:
     """List a server's tasks, including those of other clients (2025-11-25 only)."""
     from mcp_progress_monitor.cli.calls.call import list_tasks
 
-    return list_tasks(invocation, in_json=as_json)
+    return list_tasks(invocation, in_json=order.as_json)
 
 
 @tasks.command(cls=ServerCommand, short_help="Show the status of a task.")
 @common_options
-@_one_task
-@limits(OTHER_IDLE_S)
-@json_events
-def get(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(TaskOrder)
+def get(invocation: Invocation, order: TaskOrder) -> int:
     """Show the status of a task, as the server reports it."""
     from mcp_progress_monitor.cli.calls.call import get_task
-    from mcp_progress_monitor.cli.orders import TaskOrder
 
-    return get_task(invocation, TaskOrder(no_token=True, **chosen))
+    return get_task(invocation, order)
 
 
 @tasks.command(cls=ServerCommand, epilog=_FOLLOW_EXAMPLES, short_help="Wait for a task's result.")
 @common_options
-@_one_task
-@limits(TOOL_IDLE_S)
-@answer
-@server_log
-@json_events
-def follow(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(FollowOrder)
+def follow(invocation: Invocation, order: FollowOrder) -> int:
     """Follow a task until it ends and print its result.
 
     Questions of the task are asked on the terminal, or answered by --answers.
     """
     from mcp_progress_monitor.cli.calls.call import follow_task
-    from mcp_progress_monitor.cli.orders import TaskOrder
 
-    return follow_task(invocation, TaskOrder(no_token=True, **chosen))
+    return follow_task(invocation, order)
 
 
 @tasks.command(cls=ServerCommand, short_help="Cancel a task.")
 @common_options
-@_one_task
-@limits(OTHER_IDLE_S)
-@json_events
-def cancel(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(TaskOrder)
+def cancel(invocation: Invocation, order: TaskOrder) -> int:
     """Ask the server to cancel a task. In 2026-07-28, the task may keep running for a while."""
     from mcp_progress_monitor.cli.calls.call import cancel_task
-    from mcp_progress_monitor.cli.orders import TaskOrder
 
-    return cancel_task(invocation, TaskOrder(no_token=True, **chosen))
+    return cancel_task(invocation, order)
 
 
 _KNOWN_CLIENTS = [client.key for client in KNOWN]
-_CLIENTS = [client.key for client in FORMS]
 
 _SERVERS_EXAMPLES = """\b
 Examples:
@@ -318,12 +281,12 @@ def servers(ctx: click.Context, invocation: Invocation) -> int:
 
 @servers.command(name="list", short_help="List the saved servers.")
 @own_options
-@_json_document
-def list_(invocation: Invocation, as_json: bool) -> int:
+@takes(ListOrder)
+def list_(invocation: Invocation, order: ListOrder) -> int:
     """List the saved servers. The values of variables and headers are not shown."""
     from mcp_progress_monitor.cli.servers.saved import list_servers
 
-    return list_servers(invocation.common, in_json=as_json)
+    return list_servers(invocation.common, in_json=order.as_json)
 
 
 @servers.command(
@@ -333,39 +296,16 @@ def list_(invocation: Invocation, as_json: bool) -> int:
     short_help="Import servers from another client.",
 )
 @own_options
-@click.argument("file", required=False, type=A_PATH)
-@click.argument("names", nargs=-1)
-@click.option(
-    "--client",
-    type=click.Choice(_CLIENTS),
-    help="Read the file in this client's format (default: detected).",
-)
-@click.option("--dry-run", "is_dry_run", is_flag=True, help="Show the servers without saving them.")
-@click.option("--all", "takes_all", is_flag=True, help="Import all new and changed servers.")
-@click.option(
-    "--input",
-    "answers",
-    callback=name_values,
-    metavar="ID=VALUE",
-    multiple=True,
-    help="Set an input that the file asks for. Repeatable. Default: ask on the terminal.",
-)
-@click.option(
-    "--workspace",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Use this folder for ${workspaceFolder}.",
-)
-@click.option("--with-secrets", is_flag=True, help="Save secrets as plain text.")
-def import_(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(ImportOrder)
+def import_(invocation: Invocation, order: ImportOrder) -> int:
     """Import servers from another client's configuration FILE: those in NAMES, or --all.
 
     First shows which servers are new, changed or the same. Without FILE, lists the configuration
     files on this computer. No server runs before you approve it.
     """
-    from mcp_progress_monitor.cli.servers.clients import ServersImport, import_servers
+    from mcp_progress_monitor.cli.servers.clients import import_servers
 
-    return import_servers(invocation.common, ServersImport(**chosen))
+    return import_servers(invocation.common, order)
 
 
 @servers.command(
@@ -476,23 +416,12 @@ def client_metadata(invocation: Invocation, url: str) -> int:
     cls=OwnCommand, epilog=_EXPORT_EXAMPLES, short_help="Export saved servers to another client."
 )
 @own_options
-@click.argument("names", nargs=-1)
-@click.option(
-    "--client",
-    "--to",
-    "to",
-    cls=RenamedOption,
-    type=click.Choice(_CLIENTS),
-    default="common",
-    help="Write the format of this client (default: common, which most clients read).",
-)
-@click.option("--with-secrets", is_flag=True, help="Write the values of secrets.")
-@output
-def export(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(ServersExportOrder)
+def export(invocation: Invocation, order: ServersExportOrder) -> int:
     """Export all saved servers, or those in NAMES, as the configuration of another client."""
-    from mcp_progress_monitor.cli.servers.clients import ServersExport, export_servers
+    from mcp_progress_monitor.cli.servers.clients import export_servers
 
-    return export_servers(invocation.common, ServersExport(**chosen))
+    return export_servers(invocation.common, order)
 
 
 _TAP_EXAMPLES = """\b
@@ -658,36 +587,23 @@ Examples:
   mcp-progress-monitor tap remove cursor files
   mcp-progress-monitor tap remove --all
 """
-_client = click.argument(
-    "client", metavar="[CLIENT]", required=False, type=click.Choice(_KNOWN_CLIENTS)
-)
-_names = click.argument("names", metavar="[SERVER]...", nargs=-1)
-_all = click.option(
-    "--all", "takes_all", is_flag=True, help="Choose all servers of the client, or of every client."
-)
-_dry_run = click.option(
-    "--dry-run", "is_dry_run", is_flag=True, help="Show what would change, and change nothing."
-)
 
 
 @tap.command(
     cls=OwnCommand, epilog=_INSTALL_EXAMPLES, short_help="Watch servers that another client starts."
 )
 @own_options
-@_client
-@_names
-@_all
-@_dry_run
-def install(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(TapsOrder)
+def install(invocation: Invocation, order: TapsOrder) -> int:
     """Watch the servers that CLIENT starts: those named, or --all.
 
     Changes their commands in the client's configuration file so that this program records what
     client and server say. Shows the change first. Without CLIENT, lists the servers of all clients
     on this computer.
     """
-    from mcp_progress_monitor.cli.servers.clients import TapsOrder, install_taps
+    from mcp_progress_monitor.cli.servers.clients import install_taps
 
-    return install_taps(invocation.common, TapsOrder(**chosen))
+    return install_taps(invocation.common, order)
 
 
 @tap.command(
@@ -697,26 +613,23 @@ def install(invocation: Invocation, /, **chosen: Any) -> int:
     short_help="Stop watching servers that another client starts.",
 )
 @own_options
-@_client
-@_names
-@_all
-@_dry_run
-def tap_remove(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(TapsOrder)
+def tap_remove(invocation: Invocation, order: TapsOrder) -> int:
     """Stop watching the servers that CLIENT starts: those named, or --all.
 
     Restores their commands in the client's configuration file. Without CLIENT, --all does so for
     every client. Recordings are kept.
     """
-    from mcp_progress_monitor.cli.servers.clients import TapsOrder, remove_taps
+    from mcp_progress_monitor.cli.servers.clients import remove_taps
 
-    return remove_taps(invocation.common, TapsOrder(**chosen))
+    return remove_taps(invocation.common, order)
 
 
 @tap.command(name="list", cls=OwnCommand, short_help="List the servers that are watched.")
 @own_options
-@_json_document
-def tap_list(invocation: Invocation, as_json: bool) -> int:
+@takes(ListOrder)
+def tap_list(invocation: Invocation, order: ListOrder) -> int:
     """List the servers that are watched: in which client and file, and whether they run now."""
     from mcp_progress_monitor.cli.servers.clients import list_taps
 
-    return list_taps(invocation.common, in_json=as_json)
+    return list_taps(invocation.common, in_json=order.as_json)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,25 +25,23 @@ from mcp_progress_monitor.cli.commands import (
 from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.exits import ExitCode, exit_code_of
 from mcp_progress_monitor.cli.options import (
-    A_PATH,
-    DELAY_ALONE,
     Invocation,
     OwnCommand,
-    RenamedOption,
-    Seconds,
     ServerCommand,
-    answer,
     common_options,
-    name_values,
-    output,
     own_options,
-    request_options,
-    resume_limit,
-    saved_ids,
-    server_log,
+)
+from mcp_progress_monitor.cli.orders import (
+    CallOrder,
+    CheckOrder,
+    ExportOrder,
+    ListOrder,
+    OpenOrder,
+    ProgramOrder,
+    ResumeOrder,
+    takes,
 )
 from mcp_progress_monitor.exports.formats import FORMATS
-from mcp_progress_monitor.snapshots.limits import TOOL_IDLE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,23 +161,6 @@ Examples:
 """
 
 
-_screenshot = click.option(
-    "--screenshot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Save a screenshot of the window to FILE (PNG) and quit.",
-)
-_after = click.option(
-    "--screenshot-delay",
-    "--after",
-    "after",
-    cls=RenamedOption,
-    type=Seconds(min=0),
-    metavar="SECONDS",
-    help="Wait this long before taking the screenshot (default 5).",
-)
-
-
 class _Group(click.Group):
     """Suggests the right command after a typing error or a forgotten `--`."""
 
@@ -208,64 +188,43 @@ class _Group(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @common_options
-@_screenshot
-@_after
-@click.option(
-    "--safe-mode",
-    "is_safe",
-    is_flag=True,
-    help="Open the window without connecting servers or watching other clients, with the"
-    " default layout. For when it fails otherwise.",
-)
-@click.option("--reset-layout", "resets_layout", is_flag=True, help="Reset the window's layout.")
+@takes(ProgramOrder)
 @click.version_option(__version__, prog_name="mcp-progress-monitor")
-@click.pass_context
-def program(
-    ctx: click.Context,
-    invocation: Invocation,
-    screenshot: Path | None,
-    after: float | None,
-    is_safe: bool,
-    resets_layout: bool,
-) -> int:
+def program(invocation: Invocation, order: ProgramOrder) -> int:
     """Watch the progress of long-running MCP calls.
 
     Without a command, this opens the window. Use --demo, --url, --server, --config or
     "-- SERVER_COMMAND" to connect it to a server.
     """
+    ctx = click.get_current_context()
     ctx.obj = invocation
-    if after is not None and screenshot is None:
-        raise click.UsageError(DELAY_ALONE)
     if ctx.invoked_subcommand is None:
         from mcp_progress_monitor.cli.desktop import open_window
 
-        if is_safe and invocation.common.names_server:
+        if order.is_safe and invocation.common.names_server:
             raise click.UsageError("--safe-mode connects no servers: omit the server.")
         return open_window(
             invocation.common,
-            screenshot,
-            5.0 if after is None else after,
-            is_safe=is_safe,
-            resets_layout=resets_layout,
+            order.screenshot,
+            order.after_s,
+            is_safe=order.is_safe,
+            resets_layout=order.resets_layout,
         )
-    given = {
-        "--screenshot": screenshot is not None,
-        "--safe-mode": is_safe,
-        "--reset-layout": resets_layout,
-    }
-    for option in (name for name, is_given in given.items() if is_given):
-        raise click.UsageError(f"{option} cannot be used with {ctx.invoked_subcommand!r}.")
+    for name, each in ProgramOrder.declared():
+        if getattr(order, name):
+            option = each.parameter(name).opts[0]
+            raise click.UsageError(f"{option} cannot be used with {ctx.invoked_subcommand!r}.")
     return 0
 
 
 @program.command(cls=ServerCommand, epilog=_TOOLS_EXAMPLES, short_help="List a server's tools.")
 @common_options
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
-def tools(invocation: Invocation, as_json: bool) -> int:
+@takes(ListOrder)
+def tools(invocation: Invocation, order: ListOrder) -> int:
     """List a server's tools and their arguments."""
     from mcp_progress_monitor.cli.calls.listings import list_tools
 
-    return list_tools(invocation, in_json=as_json)
+    return list_tools(invocation, in_json=order.as_json)
 
 
 @program.command(
@@ -274,48 +233,9 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     short_help="Call a tool and show its progress and result.",
 )
 @common_options
-@click.argument("tool")
-@click.option(
-    "--arg",
-    "pairs",
-    callback=name_values,
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set an argument, converted to the type in the tool's schema. VALUE may be JSON."
-    " Repeatable.",
-)
-@click.option(
-    "--args",
-    "document",
-    metavar="JSON|@FILE",
-    help="Set all arguments from a JSON object or a file that contains one. --arg adds to them.",
-)
-@request_options(TOOL_IDLE_S)
-@click.option(
-    "--task",
-    "as_task",
-    is_flag=True,
-    help="Run the call as a task. Fails if the tool does not support tasks. Tools that require"
-    " tasks always run as one.",
-)
-@click.option(
-    "--repeat", type=click.IntRange(min=1), default=1, metavar="N", help="Make N concurrent calls."
-)
-@click.option(
-    "--unlisted",
-    "is_unlisted",
-    is_flag=True,
-    help="Call TOOL even if the server does not list it. Arguments are not validated; a VALUE that"
-    " is not JSON is sent as a string.",
-)
-@click.option(
-    "--no-validate", is_flag=True, help="Send the arguments even if they violate the tool's schema."
-)
-def call(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(CallOrder)
+def call(invocation: Invocation, order: CallOrder) -> int:
     """Call TOOL. Progress goes to standard error, the result to standard output."""
-    from mcp_progress_monitor.cli.orders import CallOrder
-
-    order = CallOrder(**chosen)
     from mcp_progress_monitor.cli.calls.call import call_tool
 
     return call_tool(invocation, order)
@@ -328,37 +248,14 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
     short_help="Resume saved jobs and tasks.",
 )
 @common_options
-@click.argument("ids", metavar="[ID]...", nargs=-1, callback=saved_ids)
-@click.option(
-    "--list",
-    "is_list",
-    is_flag=True,
-    help="List the saved jobs and their IDs, as does the command alone.",
-)
-@click.option(
-    "--auto-resume",
-    is_flag=True,
-    help="Keep resuming for as long as the server returns resume tokens.",
-)
-@resume_limit
-@answer
-@server_log
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Write one JSON event per line; with --list, one JSON document.",
-)
-def resume(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(ResumeOrder)
+def resume(invocation: Invocation, order: ResumeOrder) -> int:
     """Resume saved jobs: calls whose server returned a resume token, and tasks.
 
     Each job's server is started the same way as before. To use another server, add
     "-- SERVER_COMMAND [ARG]...", --url, --server, --config or --demo. Several IDs are resumed at
     the same time.
     """
-    from mcp_progress_monitor.cli.orders import ResumeOrder
-
-    order = ResumeOrder(**chosen)
     asks_more = order.ids or order.auto_resume or order.as_json or invocation.common.names_server
     if order.is_list or not asks_more:
         from mcp_progress_monitor.cli.calls.saved_jobs import list_saved
@@ -373,25 +270,8 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     name="open", cls=OwnCommand, epilog=_OPEN_EXAMPLES, short_help="Open a recording in a window."
 )
 @own_options
-@click.argument("file", type=A_PATH)
-@click.option(
-    "--speed",
-    type=click.Choice(("1", "10", "100", "max")),
-    default="max",
-    help="Replay at the original speed, 10 or 100 times faster, or show everything at once (max,"
-    " the default).",
-)
-@click.option(
-    "--filter",
-    "filter_text",
-    metavar="TEXT",
-    default="",
-    help="Filter the Traffic pane by this expression.",
-)
-@click.option("--follow", is_flag=True, help="Follow FILE as it grows; - reads standard input.")
-@_screenshot
-@_after
-def open_(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(OpenOrder)
+def open_(invocation: Invocation, order: OpenOrder) -> int:
     """Open the recording FILE in a window, read-only, with its jobs, findings and traffic.
 
     A recording can be replayed at its original speed, faster, or message by message, and followed
@@ -400,9 +280,6 @@ def open_(invocation: Invocation, /, **chosen: Any) -> int:
     FILE can also be a HAR file, a session log of mcpsnoop or mcp-rec (JSON Lines), or a log of
     Claude Desktop (mcp*.log). The window says what such a file does not have.
     """
-    from mcp_progress_monitor.cli.orders import OpenOrder
-
-    order = OpenOrder(**chosen)
     from mcp_progress_monitor.cli.open import open_recording
 
     return open_recording(invocation.common, order)
@@ -421,7 +298,6 @@ def associate(invocation: Invocation, removes: bool) -> int:
     return associate_recordings(removes=removes)
 
 
-_CHOICES = ", ".join(f"{f.what} ({f.contains})" if f.contains else f.what for f in FORMATS)
 _FIRST_FORMATS = ", ".join(form.what for form in FORMATS[:-1])
 
 
@@ -435,33 +311,10 @@ _FIRST_FORMATS = ", ".join(form.what for form in FORMATS[:-1])
     """,
 )
 @own_options
-@click.argument("file", type=A_PATH)
-@click.option(
-    "--format",
-    "--to",
-    "to",
-    cls=RenamedOption,
-    type=click.Choice((*(form.key for form in FORMATS), "mcprec")),
-    required=True,
-    help=f"Choose {_CHOICES}, or mcprec (a recording of another program's file).",
-)
-@click.option(
-    "--filter",
-    "--where",
-    "where",
-    cls=RenamedOption,
-    metavar="FILTER",
-    default="",
-    help="Export only messages that match the filter; in a report, their jobs; in HAR, their"
-    " exchanges.",
-)
-@click.option("--job", type=click.IntRange(min=1), metavar="N", help="Export only job number N.")
-@click.option("--with-secrets", is_flag=True, help="Do not redact secrets.")
-@output
-def export(invocation: Invocation, /, **chosen: Any) -> int:
-    from mcp_progress_monitor.cli.export import ExportOrder, export_recording
+@takes(ExportOrder)
+def export(invocation: Invocation, order: ExportOrder) -> int:
+    from mcp_progress_monitor.cli.export import export_recording
 
-    order = ExportOrder(**chosen)
     return export_recording(invocation.common, order)
 
 
@@ -471,65 +324,8 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     short_help="Check recordings, or a server, against the rules of MCP.",
 )
 @common_options
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=A_PATH)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json", "sarif", "junit")),
-    default="text",
-    help="Write text (the default), JSON, SARIF 2.1.0 for code hosts, or JUnit XML for CI servers.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(("error", "warning", "note", "never")),
-    default="error",
-    help="Exit with code 7 if there are new findings of this level or above (default error).",
-)
-@click.option(
-    "--filter",
-    "--where",
-    "where",
-    cls=RenamedOption,
-    metavar="FILTER",
-    default="",
-    help="Report only findings about messages that match the filter.",
-)
-@click.option(
-    "--baseline",
-    type=A_PATH,
-    metavar="FILE",
-    help="Fail only on findings that are not in this earlier report (--format json), and report"
-    " tools whose definition differs from it.",
-)
-@click.option(
-    "--max-duration",
-    type=Seconds(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Report client requests that took longer than this.",
-)
-@click.option(
-    "--expect",
-    metavar="FILTER",
-    multiple=True,
-    help="Report an error if no message matches the filter. Repeatable.",
-)
-@click.option(
-    "--tool",
-    "tools",
-    metavar="NAME",
-    multiple=True,
-    help="Also call this tool when checking a server. By default, only tools marked as read-only"
-    " are called. Repeatable.",
-)
-@click.option(
-    "--args",
-    "document",
-    metavar="JSON|@FILE",
-    help="Arguments for the tools of a tour, as {NAME: {ARGUMENT: VALUE}}. Other arguments are"
-    " generated from the tools' schemas.",
-)
-@output
-def check(invocation: Invocation, /, **chosen: Any) -> int:
+@takes(CheckOrder)
+def check(invocation: Invocation, order: CheckOrder) -> int:
     """Check the recordings FILE... against the rules of MCP.
 
     Each finding says which rule was violated, by the server or the client, in which messages, what
@@ -539,21 +335,19 @@ def check(invocation: Invocation, /, **chosen: Any) -> int:
     server is recorded and then checked: calls with each kind of token, a cancel, an unknown tool,
     wrong arguments.
     """
-    from mcp_progress_monitor.cli.check import CheckOrder, check_recordings
-
-    tour = {name: chosen.pop(name) for name in ("tools", "document")}
-    order = CheckOrder(**chosen)
     if invocation.common.names_server:
         if order.files:
             raise click.UsageError("FILE cannot be used with a server: choose one of the two.")
-        from mcp_progress_monitor.cli.tour import TourOrder, check_server
+        from mcp_progress_monitor.cli.tour import check_server
 
-        return check_server(invocation, TourOrder(**tour), order)
+        return check_server(invocation, order)
     if not order.files:
         message = "Missing argument 'FILE...', or a server. Example: check night.mcprec"
         raise click.UsageError(message)
-    if any(tour.values()):
+    if order.tools or order.document:
         raise click.UsageError("--tool and --args need a server, for example -- python server.py")
+    from mcp_progress_monitor.cli.check import check_recordings
+
     return check_recordings(invocation.common, order)
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
-
-import click
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
+from mcp_progress_monitor.cli.orders import FORMATS_BY_KEY, IMPORTED
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings, write_out
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.exports.formats import FORMATS, ExportOptions, export_chunks
+from mcp_progress_monitor.exports.formats import ExportOptions, export_chunks
 from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
@@ -30,37 +28,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.cli.common import CommonOptions
+    from mcp_progress_monitor.cli.orders import ExportOrder
     from mcp_progress_monitor.exports.options import OnShare
 
-IMPORTED = "mcprec"  # the format that makes a recording of another program's file
-_FORMATS: Final = {form.key: form for form in FORMATS}
 _SLICE_S = 0.2
 _SHOWN_ERRORS = 10
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ExportOrder:
-    """The options of one `export` command, as typed."""
-
-    file: Path
-    to: str
-    where: str = ""
-    job: int | None = None
-    with_secrets: bool = False
-    output: Path | None = None
-
-    def __post_init__(self) -> None:
-        form = _FORMATS.get(self.to)
-        if form is not None and form.chooses_jobs and self.job is not None and self.where:
-            raise click.UsageError(
-                "--filter and --job cannot be used together for a report: both choose its jobs."
-            )
-        if self.to != IMPORTED:
-            return
-        if self.where or self.job is not None or self.with_secrets:
-            raise click.UsageError(f"--format {IMPORTED} has no other options than --output.")
-        if self.output is None:
-            raise click.UsageError(f"--format {IMPORTED} needs --output FILE.")
 
 
 def export_recording(common: CommonOptions, order: ExportOrder) -> int:
@@ -100,7 +72,7 @@ def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
     _check_job(playback, order)
     redaction = Redaction(with_secrets=order.with_secrets)
     wanted = TrafficFilter(order.where)
-    request = ExportOptions(_FORMATS[order.to], wanted, order.job, order.file.name)
+    request = ExportOptions(FORMATS_BY_KEY[order.to], wanted, order.job, order.file.name)
     try:
         made = export_chunks(playback, request, redaction, marks, on_share)
     except UserError as error:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, NoReturn,
 import click
 
 from mcp_progress_monitor.cli.common import CommonOptions
-from mcp_progress_monitor.snapshots.limits import LOG_LEVELS, LONGEST_LIMIT_S, OTHER_IDLE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,6 @@ C = TypeVar("C", bound=Callable[..., Any])
 TRANSPORTS = ("http", "sse")
 ERAS = ("auto", "handshake", "per-request")
 PROGRAM_LOG_LEVELS = ("debug", "info", "warning", "error")
-DELAY_ALONE = "--screenshot-delay needs --screenshot FILE."
 
 
 class SavedId(NamedTuple):
@@ -211,23 +209,6 @@ _OPTIONS = (
 )
 
 
-def _file_or_standard(
-    _ctx: click.Context, _param: click.Parameter, file: Path | None
-) -> Path | None:
-    """None, which means standard output, for a dash."""
-    return None if file == Path("-") else file
-
-
-output = _shared(
-    "-o",
-    "--output",
-    type=A_PATH,
-    callback=_file_or_standard,
-    metavar="FILE",
-    help="Write to FILE instead of standard output (-).",
-)
-
-
 @dataclasses.dataclass(slots=True)
 class Invocation:
     """One run of the program: the options before the command's name, and the start time.
@@ -346,79 +327,6 @@ def _with_options(
 
 _OWN_NAMES = ("data_dir", "log_level")
 _NAMES = tuple(name for name in CommonOptions._fields if name != "command")
-
-
-_AUTO_RESUME = _shared(
-    "--auto-resume",
-    is_flag=True,
-    help="Resume immediately, for as long as the server returns resume tokens.",
-)
-resume_limit = _shared(
-    "--resume-limit",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
-    help="Stop --auto-resume after N attempts (default 100).",
-)
-answer = _shared(
-    "--answers",
-    "--answer",
-    "answer",
-    cls=RenamedOption,
-    type=A_PATH,
-    metavar="FILE",
-    help="Answer the server's questions from this JSON file (see: call --help). Questions it does"
-    " not answer follow the server's rules from the window. Remaining questions are asked on the"
-    " terminal, or declined without a terminal or with --json.",
-)
-server_log = _shared(
-    "--server-log",
-    type=click.Choice(LOG_LEVELS, case_sensitive=False),
-    metavar="LEVEL",
-    help="Request log messages of LEVEL and above from the server, and show them: "
-    f"{', '.join(LOG_LEVELS)}. (--log-level sets what this program logs.)",
-)
-json_events = _shared("--json", "as_json", is_flag=True, help="Write one JSON event per line.")
-_TOKENS = (
-    _shared("--token", metavar="TEXT", help="Use this string as the progress token."),
-    _shared("--int-token", type=int, metavar="N", help="Use this integer as the progress token."),
-    _shared("--no-token", is_flag=True, help="Do not send a progress token."),
-)
-
-
-def limits(idle_s: float) -> Callable[[Any], Any]:
-    """Add the two time limits; `idle_s` is the default idle timeout in seconds."""
-    return _all(
-        click.option(
-            "--idle-timeout",
-            type=Seconds(min=0, max=LONGEST_LIMIT_S),
-            metavar="SECONDS",
-            help=f"Time out after this long without a message for the request (default {idle_s:g},"
-            " or idle_timeout_s of the server in --config; 0 disables the limit).",
-        ),
-        click.option(
-            "--total-timeout",
-            type=Seconds(min=0, max=LONGEST_LIMIT_S),
-            metavar="SECONDS",
-            help="Time out this long after the start (default 0, no limit, or total_timeout_s of"
-            " the server in --config).",
-        ),
-    )
-
-
-def request_options(idle_s: float = OTHER_IDLE_S) -> Callable[[Any], Any]:
-    """Add the options of every command that makes requests: the fields of `RequestOrder`."""
-    return _all(
-        *_TOKENS, limits(idle_s), _AUTO_RESUME, resume_limit, answer, server_log, json_events
-    )
-
-
-def _all(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def decorate(function: Any) -> Any:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
 
 
 def check_filter(option: str, text: str) -> None:

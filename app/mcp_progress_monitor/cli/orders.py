@@ -1,42 +1,280 @@
-"""The options of each command as typed, checked for contradictions but not resolved.
+"""The options of each command: what click reads, its help, and the field that has the value.
 
-Loaded when one of these commands runs. The classes are neither comparable nor frozen: generating
-those methods would take two thirds of the time to load this module.
+Loaded by `--help`. A field is declared with `option` or `argument`; a subclass that gives it a
+plain value has no such option. Contradictions are usage errors; nothing is resolved.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING
+import copy
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 import click
 
-from mcp_progress_monitor.cli.options import DELAY_ALONE
+from mcp_progress_monitor.catalogue.clients import FORMS, KNOWN
+from mcp_progress_monitor.cli.options import (
+    A_PATH,
+    Invocation,
+    RenamedOption,
+    SavedId,
+    Seconds,
+    name_values,
+    saved_ids,
+)
+from mcp_progress_monitor.exports.formats import FORMATS
+from mcp_progress_monitor.snapshots.limits import (
+    LOG_LEVELS,
+    LONGEST_LIMIT_S,
+    OTHER_IDLE_S,
+    TOOL_IDLE_S,
+    LogLevel,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
 
-    from mcp_progress_monitor.cli.options import SavedId
     from mcp_progress_monitor.engine.call import AutoResume
-    from mcp_progress_monitor.snapshots.limits import LogLevel
+    from mcp_progress_monitor.findings.finding import Level
+
+T = TypeVar("T")
+OrderT = TypeVar("OrderT", bound="Order")
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
-class WaitOrder:
-    """The options of every command that waits for jobs, as typed.
+class _Declared:
+    """A parameter of click, made when it is first needed: making 400 takes 5 ms of a start."""
 
-    `server_log` is the level of log messages to ask the server for. A usage error for options that
-    contradict each other, here and below.
+    def __init__(
+        self, make: Callable[..., click.Parameter], names: tuple[str, ...], how: dict[str, Any]
+    ) -> None:
+        self._make = make
+        self._names = names
+        self._how = how
+        self._made: click.Parameter | None = None
+
+    def parameter(self, field: str) -> click.Parameter:
+        """The parameter, the same one for all commands; its fields have the same name."""
+        if self._made is None:
+            self._made = self._make((*self._names, field), **self._how)
+        return self._made
+
+    @property
+    def default(self) -> Any:
+        """The value of the field if the option is not given."""
+        if self._how.get("is_flag"):
+            return False
+        is_list = self._how.get("multiple") or self._how.get("nargs") == -1
+        return () if is_list else self._how.get("default")
+
+
+def option(*names: str, cls: Callable[..., click.Parameter] = click.Option, **how: Any) -> Any:
+    """Declare a field as an option, with the arguments of `click.option`."""
+    return _Declared(cls, names, how)
+
+
+def argument(**how: Any) -> Any:
+    """Declare a field as an argument, with the arguments of `click.argument`."""
+    return _Declared(click.Argument, (), how)
+
+
+class Order:
+    """The options of one command as typed.
+
+    In help, own fields come before those of the base classes, in order; a field that is declared
+    again, or has a plain value instead, keeps its place.
     """
 
-    auto_resume: bool = False
-    resume_limit: int | None = None
-    answer: Path | None = None
-    server_log: LogLevel | None = None
-    as_json: bool = False
+    _fields: ClassVar[dict[str, _Declared | None]] = {}
 
-    def __post_init__(self) -> None:
+    def __init_subclass__(cls) -> None:
+        inherited: dict[str, _Declared | None] = {}
+        for base in cls.__bases__:
+            inherited |= getattr(base, "_fields", {})
+        own = {name: each for name, each in vars(cls).items() if isinstance(each, _Declared)}
+        fixed = dict.fromkeys(inherited.keys() & vars(cls).keys())
+        first = {name: each for name, each in own.items() if name not in inherited}
+        cls._fields = {**first, **inherited, **fixed, **own}
+
+    def __init__(self, **given: Any) -> None:
+        vars(self).update({name: each.default for name, each in self.declared()})
+        vars(self).update(given)
+        self.check()
+
+    @classmethod
+    def declared(cls) -> Iterator[tuple[str, _Declared]]:
+        return ((name, each) for name, each in cls._fields.items() if each is not None)
+
+    def check(self) -> None:
+        """Refuse options that contradict each other."""
+
+    def replaced(self, **changes: Any) -> Self:
+        """A copy with other values."""
+        made = copy.copy(self)
+        vars(made).update(changes)
+        return made
+
+
+def takes(order: type[OrderT]) -> Callable[[Callable[[Invocation, OrderT], T]], Callable[..., T]]:
+    """Give a command the options of a class; the function receives them as its object."""
+
+    def decorate(function: Callable[[Invocation, OrderT], T]) -> Callable[..., T]:
+        @functools.wraps(function)
+        def command(invocation: Invocation, /, **given: Any) -> T:
+            return function(invocation, order(**given))
+
+        made = [each.parameter(name) for name, each in order.declared()]
+        held = vars(function).get("__click_params__", ())  # click lists them from the last one
+        vars(command)["__click_params__"] = [*held, *reversed(made)]
+        return command
+
+    return decorate
+
+
+def _file_or_standard(
+    _ctx: click.Context, _param: click.Parameter, file: Path | None
+) -> Path | None:
+    """None, which means standard output, for a dash."""
+    return None if file == Path("-") else file
+
+
+_OUTPUT: Final = option(
+    "-o",
+    "--output",
+    type=A_PATH,
+    callback=_file_or_standard,
+    metavar="FILE",
+    help="Write to FILE instead of standard output (-).",
+)
+
+
+def _idle_timeout(idle_s: float) -> Any:
+    return option(
+        "--idle-timeout",
+        type=Seconds(min=0, max=LONGEST_LIMIT_S),
+        metavar="SECONDS",
+        help=f"Time out after this long without a message for the request (default {idle_s:g},"
+        " or idle_timeout_s of the server in --config; 0 disables the limit).",
+    )
+
+
+class ListOrder(Order):
+    """The options of a command that lists something."""
+
+    as_json: bool = option("--json", is_flag=True, help="Write one JSON document.")
+
+
+class WindowOrder(Order):
+    """The options of a command that opens a window; times in seconds."""
+
+    screenshot: Path | None = option(
+        "--screenshot",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Save a screenshot of the window to FILE (PNG) and quit.",
+    )
+    after: float | None = option(
+        "--screenshot-delay",
+        "--after",
+        cls=RenamedOption,
+        type=Seconds(min=0),
+        metavar="SECONDS",
+        help="Wait this long before taking the screenshot (default 5).",
+    )
+
+    @property
+    def after_s(self) -> float:
+        return 5.0 if self.after is None else self.after
+
+    def check(self) -> None:
+        if self.after is not None and self.screenshot is None:
+            raise click.UsageError("--screenshot-delay needs --screenshot FILE.")
+
+
+class _StartMode(Order):
+    is_safe: bool = option(
+        "--safe-mode",
+        is_flag=True,
+        help="Open the window without connecting servers or watching other clients, with the"
+        " default layout. For when it fails otherwise.",
+    )
+    resets_layout: bool = option("--reset-layout", is_flag=True, help="Reset the window's layout.")
+
+
+class ProgramOrder(WindowOrder, _StartMode):
+    """The options of the program without a command."""
+
+
+class OpenOrder(WindowOrder):
+    """The options of `open`."""
+
+    file: Path = argument(type=A_PATH)
+    speed: str = option(
+        "--speed",
+        type=click.Choice(("1", "10", "100", "max")),
+        default="max",
+        help="Replay at the original speed, 10 or 100 times faster, or show everything at once"
+        " (max, the default).",
+    )
+    filter_text: str = option(
+        "--filter", metavar="TEXT", default="", help="Filter the Traffic pane by this expression."
+    )
+    follow: bool = option(
+        "--follow", is_flag=True, help="Follow FILE as it grows; - reads standard input."
+    )
+
+    @property
+    def times_faster(self) -> float | None:
+        """The replay speed relative to the original; None for everything at once."""
+        return None if self.speed == "max" else float(self.speed)
+
+    @property
+    def is_stdin(self) -> bool:
+        return str(self.file) == "-"
+
+    def check(self) -> None:
+        super().check()
+        if self.is_stdin and not self.follow:
+            raise click.UsageError("Standard input is only read with --follow.")
+
+
+class WaitOrder(Order):
+    """The options of every command that waits for jobs.
+
+    `server_log` is the level of log messages to ask the server for.
+    """
+
+    auto_resume: bool = option(
+        "--auto-resume",
+        is_flag=True,
+        help="Resume immediately, for as long as the server returns resume tokens.",
+    )
+    resume_limit: int | None = option(
+        "--resume-limit",
+        type=click.IntRange(1, 1_000_000),
+        metavar="N",
+        help="Stop --auto-resume after N attempts (default 100).",
+    )
+    answer: Path | None = option(
+        "--answers",
+        "--answer",
+        cls=RenamedOption,
+        type=A_PATH,
+        metavar="FILE",
+        help="Answer the server's questions from this JSON file (see: call --help). Questions it"
+        " does not answer follow the server's rules from the window. Remaining questions are asked"
+        " on the terminal, or declined without a terminal or with --json.",
+    )
+    server_log: LogLevel | None = option(
+        "--server-log",
+        type=click.Choice(LOG_LEVELS, case_sensitive=False),
+        metavar="LEVEL",
+        help="Request log messages of LEVEL and above from the server, and show them: "
+        f"{', '.join(LOG_LEVELS)}. (--log-level sets what this program logs.)",
+    )
+    as_json: bool = option("--json", is_flag=True, help="Write one JSON event per line.")
+
+    def check(self) -> None:
         if self.resume_limit is not None and not self.auto_resume:
             raise click.UsageError("--resume-limit needs --auto-resume.")
 
@@ -50,45 +288,87 @@ class WaitOrder:
         return AutoResume() if self.resume_limit is None else AutoResume(limit=self.resume_limit)
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
 class RequestOrder(WaitOrder):
-    """The options of every command that makes requests and waits for them, as typed.
+    """The options of every command that makes requests and waits for them.
 
     Times in seconds; 0 means no limit, None that of the server or the usual one.
     """
 
-    token: str | None = None
-    int_token: int | None = None
-    no_token: bool = False
-    idle_timeout: float | None = None
-    total_timeout: float | None = None
+    token: str | None = option(
+        "--token", metavar="TEXT", help="Use this string as the progress token."
+    )
+    int_token: int | None = option(
+        "--int-token", type=int, metavar="N", help="Use this integer as the progress token."
+    )
+    no_token: bool = option("--no-token", is_flag=True, help="Do not send a progress token.")
+    idle_timeout: float | None = _idle_timeout(OTHER_IDLE_S)
+    total_timeout: float | None = option(
+        "--total-timeout",
+        type=Seconds(min=0, max=LONGEST_LIMIT_S),
+        metavar="SECONDS",
+        help="Time out this long after the start (default 0, no limit, or total_timeout_s of"
+        " the server in --config).",
+    )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         chosen = [self.token is not None, self.int_token is not None, self.no_token]
         if sum(chosen) > 1:
             raise click.UsageError("Use only one of --token, --int-token and --no-token.")
         _check_texts(vars(self).values())
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
-class CallOrder(RequestOrder):
-    """The options of one `call` command, as typed.
+class _CallMode(Order):
+    """The options of `call` that come last in its help."""
 
-    `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`. With `is_unlisted` the
-    tool need not be in the server's list; with `no_validate` its schema may be broken.
-    """
+    as_task: bool = option(
+        "--task",
+        is_flag=True,
+        help="Run the call as a task. Fails if the tool does not support tasks. Tools that require"
+        " tasks always run as one.",
+    )
+    repeat: int = option(
+        "--repeat",
+        type=click.IntRange(min=1),
+        default=1,
+        metavar="N",
+        help="Make N concurrent calls.",
+    )
+    is_unlisted: bool = option(
+        "--unlisted",
+        is_flag=True,
+        help="Call TOOL even if the server does not list it. Arguments are not validated; a VALUE"
+        " that is not JSON is sent as a string.",
+    )
+    no_validate: bool = option(
+        "--no-validate",
+        is_flag=True,
+        help="Send the arguments even if they violate the tool's schema.",
+    )
 
-    tool: str
-    pairs: tuple[tuple[str, str], ...] = ()
-    document: str | None = None
-    as_task: bool = False
-    repeat: int = 1
-    is_unlisted: bool = False
-    no_validate: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+class CallOrder(RequestOrder, _CallMode):
+    """The options of `call`: `pairs` are the `--arg`s, `document` the text of `--args`."""
+
+    tool: str = argument()
+    pairs: tuple[tuple[str, str], ...] = option(
+        "--arg",
+        callback=name_values,
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Set an argument, converted to the type in the tool's schema. VALUE may be JSON."
+        " Repeatable.",
+    )
+    document: str | None = option(
+        "--args",
+        metavar="JSON|@FILE",
+        help="Set all arguments from a JSON object or a file that contains one. --arg adds to"
+        " them.",
+    )
+    idle_timeout: float | None = _idle_timeout(TOOL_IDLE_S)
+
+    def check(self) -> None:
+        super().check()
         if self.repeat > 1 and (self.token is not None or self.int_token is not None):
             raise click.UsageError(
                 "--repeat cannot be used with --token or --int-token: concurrent calls need"
@@ -97,83 +377,257 @@ class CallOrder(RequestOrder):
         _check_pairs(self.pairs, "To pass a list, use {name}='[1, 2]'.")
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
 class ReadOrder(RequestOrder):
-    """The options of one `read` command, as typed; `output` is the file to write to."""
+    """The options of `read`."""
 
-    uri: str
-    output: Path | None = None
+    uri: str = argument()
+    output: Path | None = _OUTPUT
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
 class PromptOrder(RequestOrder):
-    """The options of one `prompt` command, as typed; `pairs` are the `--arg NAME=VALUE`s."""
+    """The options of `prompt`; `pairs` are the `--arg`s."""
 
-    name: str
-    pairs: tuple[tuple[str, str], ...] = ()
+    name: str = argument()
+    pairs: tuple[tuple[str, str], ...] = option(
+        "--arg",
+        callback=name_values,
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Set an argument of the prompt. Values are always strings. Repeatable.",
+    )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         _check_pairs(self.pairs, "A prompt argument has a single value.")
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
 class RawOrder(RequestOrder):
-    """The options of one `request` command, as typed; `params` is the text of `--params`."""
+    """The options of `request`; `params` is the text of `--params`."""
 
-    method: str
-    params: str | None = None
-
-
-@dataclasses.dataclass(kw_only=True, eq=False)
-class TaskOrder(RequestOrder):
-    """The options of a command about one task of a server, as typed."""
-
-    task: str
+    method: str = argument()
+    params: str | None = option(
+        "--params",
+        metavar="JSON|@FILE",
+        help="Set the parameters from a JSON object or from a file that contains one.",
+    )
 
 
-@dataclasses.dataclass(kw_only=True, eq=False)
+class FollowOrder(RequestOrder):
+    """The options of `tasks follow`: requests without a progress token."""
+
+    task: str = argument(metavar="TASK_ID")
+    token = int_token = resume_limit = None
+    no_token = True
+    auto_resume = False
+    idle_timeout: float | None = _idle_timeout(TOOL_IDLE_S)
+
+
+class TaskOrder(FollowOrder):
+    """The options of `tasks get` and `tasks cancel`."""
+
+    idle_timeout: float | None = _idle_timeout(OTHER_IDLE_S)
+    answer = server_log = None
+
+
 class ResumeOrder(WaitOrder):
-    """The options of one `resume` command, as typed; `ids` name saved jobs."""
+    """The options of `resume`; `ids` name saved jobs."""
 
-    ids: tuple[SavedId, ...] = ()
-    is_list: bool = False
+    ids: tuple[SavedId, ...] = argument(metavar="[ID]...", nargs=-1, callback=saved_ids)
+    is_list: bool = option(
+        "--list", is_flag=True, help="List the saved jobs and their IDs, as does the command alone."
+    )
+    auto_resume: bool = option(
+        "--auto-resume",
+        is_flag=True,
+        help="Keep resuming for as long as the server returns resume tokens.",
+    )
+    as_json: bool = option(
+        "--json",
+        is_flag=True,
+        help="Write one JSON event per line; with --list, one JSON document.",
+    )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.is_list and (self.ids or self.auto_resume or self.answer):
             raise click.UsageError("--list cannot be used with IDs, --auto-resume or --answers.")
-        super().__post_init__()
+        super().check()
 
 
-@dataclasses.dataclass(eq=False)
-class OpenOrder:
-    """The options of one `open` command, as typed; times in seconds."""
+IMPORTED: Final = "mcprec"  # the format that makes a recording of another program's file
+FORMATS_BY_KEY: Final = {form.key: form for form in FORMATS}
+_CHOICES: Final = ", ".join(
+    f"{form.what} ({form.contains})" if form.contains else form.what for form in FORMATS
+)
 
-    file: Path
-    speed: str = "max"
-    filter_text: str = ""
-    follow: bool = False
-    screenshot: Path | None = None
-    after: float | None = None
+
+class ExportOrder(Order):
+    """The options of `export`."""
+
+    file: Path = argument(type=A_PATH)
+    to: str = option(
+        "--format",
+        "--to",
+        cls=RenamedOption,
+        type=click.Choice((*FORMATS_BY_KEY, IMPORTED)),
+        required=True,
+        help=f"Choose {_CHOICES}, or {IMPORTED} (a recording of another program's file).",
+    )
+    where: str = option(
+        "--filter",
+        "--where",
+        cls=RenamedOption,
+        metavar="FILTER",
+        default="",
+        help="Export only messages that match the filter; in a report, their jobs; in HAR, their"
+        " exchanges.",
+    )
+    job: int | None = option(
+        "--job", type=click.IntRange(min=1), metavar="N", help="Export only job number N."
+    )
+    with_secrets: bool = option("--with-secrets", is_flag=True, help="Do not redact secrets.")
+    output: Path | None = _OUTPUT
+
+    def check(self) -> None:
+        form = FORMATS_BY_KEY.get(self.to)
+        if form is not None and form.chooses_jobs and self.job is not None and self.where:
+            raise click.UsageError(
+                "--filter and --job cannot be used together for a report: both choose its jobs."
+            )
+        if self.to != IMPORTED:
+            return
+        if self.where or self.job is not None or self.with_secrets:
+            raise click.UsageError(f"--format {IMPORTED} has no other options than --output.")
+        if self.output is None:
+            raise click.UsageError(f"--format {IMPORTED} needs --output FILE.")
+
+
+class CheckOrder(Order):
+    """The options of `check`, of recordings or of a server that is called."""
+
+    files: tuple[Path, ...] = argument(metavar="[FILE]...", nargs=-1, type=A_PATH)
+    form: str = option(
+        "--format",
+        type=click.Choice(("text", "json", "sarif", "junit")),
+        default="text",
+        help="Write text (the default), JSON, SARIF 2.1.0 for code hosts, or JUnit XML for CI"
+        " servers.",
+    )
+    fail_on: str = option(
+        "--fail-on",
+        type=click.Choice(("error", "warning", "note", "never")),
+        default="error",
+        help="Exit with code 7 if there are new findings of this level or above (default error).",
+    )
+    where: str = option(
+        "--filter",
+        "--where",
+        cls=RenamedOption,
+        metavar="FILTER",
+        default="",
+        help="Report only findings about messages that match the filter.",
+    )
+    baseline: Path | None = option(
+        "--baseline",
+        type=A_PATH,
+        metavar="FILE",
+        help="Fail only on findings that are not in this earlier report (--format json), and report"
+        " tools whose definition differs from it.",
+    )
+    max_duration: float | None = option(
+        "--max-duration",
+        type=Seconds(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Report client requests that took longer than this.",
+    )
+    expect: tuple[str, ...] = option(
+        "--expect",
+        metavar="FILTER",
+        multiple=True,
+        help="Report an error if no message matches the filter. Repeatable.",
+    )
+    tools: tuple[str, ...] = option(
+        "--tool",
+        metavar="NAME",
+        multiple=True,
+        help="Also call this tool when checking a server. By default, only tools marked as"
+        " read-only are called. Repeatable.",
+    )
+    document: str | None = option(
+        "--args",
+        metavar="JSON|@FILE",
+        help="Arguments for the tools of a tour, as {NAME: {ARGUMENT: VALUE}}. Other arguments are"
+        " generated from the tools' schemas.",
+    )
+    output: Path | None = _OUTPUT
+    notes: tuple[str, ...] = ()  # remarks on the session, such as calls that failed
 
     @property
-    def times_faster(self) -> float | None:
-        """The replay speed relative to the original; None for everything at once."""
-        return None if self.speed == "max" else float(self.speed)
+    def fails_from(self) -> Level | None:
+        """The lowest level of findings that fail the run; None for `never`."""
+        from mcp_progress_monitor.findings.finding import Level
 
-    @property
-    def after_s(self) -> float:
-        return 5.0 if self.after is None else self.after
+        return None if self.fail_on == "never" else Level(self.fail_on)
 
-    def __post_init__(self) -> None:
-        if self.after is not None and self.screenshot is None:
-            raise click.UsageError(DELAY_ALONE)
-        if self.is_stdin and not self.follow:
-            raise click.UsageError("Standard input is only read with --follow.")
 
-    @property
-    def is_stdin(self) -> bool:
-        return str(self.file) == "-"
+class ImportOrder(Order):
+    """The options of `servers import`."""
+
+    file: Path | None = argument(required=False, type=A_PATH)
+    names: tuple[str, ...] = argument(nargs=-1)
+    client: str | None = option(
+        "--client",
+        type=click.Choice([client.key for client in FORMS]),
+        help="Read the file in this client's format (default: detected).",
+    )
+    is_dry_run: bool = option(
+        "--dry-run", is_flag=True, help="Show the servers without saving them."
+    )
+    takes_all: bool = option("--all", is_flag=True, help="Import all new and changed servers.")
+    answers: tuple[tuple[str, str], ...] = option(
+        "--input",
+        callback=name_values,
+        metavar="ID=VALUE",
+        multiple=True,
+        help="Set an input that the file asks for. Repeatable. Default: ask on the terminal.",
+    )
+    workspace: Path | None = option(
+        "--workspace",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Use this folder for ${workspaceFolder}.",
+    )
+    with_secrets: bool = option("--with-secrets", is_flag=True, help="Save secrets as plain text.")
+
+
+class ServersExportOrder(Order):
+    """The options of `servers export`; without `names`, all servers."""
+
+    names: tuple[str, ...] = argument(nargs=-1)
+    to: str = option(
+        "--client",
+        "--to",
+        cls=RenamedOption,
+        type=click.Choice([client.key for client in FORMS]),
+        default="common",
+        help="Write the format of this client (default: common, which most clients read).",
+    )
+    with_secrets: bool = option("--with-secrets", is_flag=True, help="Write the values of secrets.")
+    output: Path | None = _OUTPUT
+
+
+class TapsOrder(Order):
+    """The options of `tap install` and `tap remove`; `client` is a client's key."""
+
+    client: str | None = argument(
+        required=False, metavar="[CLIENT]", type=click.Choice([client.key for client in KNOWN])
+    )
+    names: tuple[str, ...] = argument(metavar="[SERVER]...", nargs=-1)
+    takes_all: bool = option(
+        "--all", is_flag=True, help="Choose all servers of the client, or of every client."
+    )
+    is_dry_run: bool = option(
+        "--dry-run", is_flag=True, help="Show what would change, and change nothing."
+    )
 
 
 def _check_texts(values: Iterable[object]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,7 @@ from mcp_progress_monitor.cli.calls.visit import (
     run_visit,
     session_recorder,
 )
-from mcp_progress_monitor.cli.check import CheckOrder, check_recordings
+from mcp_progress_monitor.cli.check import check_recordings
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcp_progress_monitor.cli.options import Invocation
+    from mcp_progress_monitor.cli.orders import CheckOrder
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.offers import Tool
@@ -57,22 +57,14 @@ _SAMPLES: Final[dict[str, Any]] = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TourOrder:
-    """Tools to call in addition to read-only ones, and their arguments."""
-
-    tools: tuple[str, ...] = ()
-    document: str | None = None
-
-
-def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> int:
+def check_server(invocation: Invocation, order: CheckOrder) -> int:
     """Run the tour, then check its recording; returns the exit code of the check.
 
     `CommandFailed` if the server cannot be connected, or its session cannot be recorded.
     """
     log_to_stderr(invocation.common.log_level)
     recorded = session_recorder(invocation.common)
-    command = _Tour(invocation, one_server(invocation.common), tour)
+    command = _Tour(invocation, one_server(invocation.common), order)
     code = run_visit(command, recorded)
     path = recorded.recorder.path
     if path is None:
@@ -80,19 +72,19 @@ def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> 
         raise CommandFailed(ExitCode.UNWRITABLE, error)
     if code is not ExitCode.DONE:
         return code
-    order = dataclasses.replace(order, files=(path,), notes=tuple(command.notes()))
+    order = order.replaced(files=(path,), notes=tuple(command.notes()))
     return check_recordings(invocation.common, order) or command.listed
 
 
 class _Tour(EngineCommand):
     """Calls a server's tools in all the ways that a client may."""
 
-    def __init__(self, invocation: Invocation, definition: ServerDefinition, tour: TourOrder):
+    def __init__(self, invocation: Invocation, definition: ServerDefinition, order: CheckOrder):
         self.output = StandardOutput(sys.stderr)  # standard output is for the report
         self.level = invocation.common.log_level or "warning"
         self._definition = definition
-        self._tour = tour
-        self._given = read_document(tour.document)
+        self._order = order
+        self._given = read_document(order.document)
         self._outcomes: dict[str, list[bool]] = {}
         """For each tool, whether each of its calls with valid arguments failed."""
         self.listed = ExitCode.DONE  # an error if the server did not list its tools
@@ -137,11 +129,11 @@ class _Tour(EngineCommand):
     def _is_chosen(self, tool: Tool) -> bool:
         """Whether a tool may be called: it is marked as read-only, or the user named it."""
         reads = as_object(tool.raw.get("annotations")).get("readOnlyHint") is True
-        return reads or tool.name in self._tour.tools or tool.name in self._given
+        return reads or tool.name in self._order.tools or tool.name in self._given
 
     def _check_named(self, server: ServerSnapshot) -> None:
         known = {tool.name for tool in server.tools}
-        unknown = [name for name in (*self._tour.tools, *self._given) if name not in known]
+        unknown = [name for name in (*self._order.tools, *self._given) if name not in known]
         if unknown:
             what = f"The server does not list a tool {unknown[0]!r}"
             hint = f"Its tools: {', '.join(sorted(known)) or 'none'}."

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.checking.report import Baseline
-from mcp_progress_monitor.cli.check import CheckOrder, RecordingCheck
+from mcp_progress_monitor.cli.check import RecordingCheck
+from mcp_progress_monitor.cli.orders import CheckOrder
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.recording.reader import RecordingReader
@@ -22,7 +23,7 @@ def check_file(path: Path, *, expect: str = "", max_duration: float | None = Non
     """The results of a recording, as `check` has them."""
     check = RecordingCheck(Playback(path), Baseline())
     check.run()
-    order = CheckOrder((path,), expect=(expect,) if expect else (), max_duration=max_duration)
+    order = CheckOrder(files=(path,), expect=(expect,) if expect else (), max_duration=max_duration)
     check.expect(order)
     return list(check.judge.results)
 

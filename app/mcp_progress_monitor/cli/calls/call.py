@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.cli.options import Invocation, SavedId
     from mcp_progress_monitor.cli.orders import (
         CallOrder,
+        FollowOrder,
         PromptOrder,
         RawOrder,
         ReadOrder,
@@ -440,7 +441,7 @@ def _ask_about(
     return make_requests(invocation, order, lambda: plan)
 
 
-def follow_task(invocation: Invocation, order: TaskOrder) -> int:
+def follow_task(invocation: Invocation, order: FollowOrder) -> int:
     log_to_stderr(invocation.common.log_level)
     with early_failures(invocation, as_json=order.as_json):
         definition = one_server(invocation.common)
@@ -455,7 +456,7 @@ class _Follower(OrderedCommand):
     lists = frozenset()
 
     def __init__(
-        self, order: TaskOrder, definition: ServerDefinition, invocation: Invocation
+        self, order: FollowOrder, definition: ServerDefinition, invocation: Invocation
     ) -> None:
         super().__init__(order, invocation)
         self._order = order

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -36,6 +36,7 @@ from mcp_progress_monitor.cli.asking.approval import trust_command
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.calls.configured import address, saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.orders import ImportOrder, ServersExportOrder, TapsOrder
 from mcp_progress_monitor.cli.output.stdout import (
     StandardOutput,
     aligned,
@@ -78,26 +79,13 @@ _HINT = 400
 _IMPORTABLE = (ImportStatus.NEW, ImportStatus.CHANGED)
 
 
-class ServersImport(NamedTuple):
-    """The options of `servers import`."""
-
-    file: Path | None = None
-    names: tuple[str, ...] = ()
-    client: str | None = None
-    takes_all: bool = False
-    is_dry_run: bool = False
-    answers: tuple[tuple[str, str], ...] = ()
-    workspace: Path | None = None
-    with_secrets: bool = False
-
-
-def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
+def import_servers(common: CommonOptions, order: ImportOrder) -> ExitCode:
     """Show the servers of a file and save those chosen; runs nothing.
 
     Without a file, list the configuration files on this computer.
     """
     if order.file is None:
-        if order != ServersImport(is_dry_run=order.is_dry_run):
+        if vars(order) != vars(ImportOrder(is_dry_run=order.is_dry_run)):
             raise click.UsageError(
                 "No file given: servers import FILE. Without arguments, this command lists the"
                 " configuration files on this computer."
@@ -128,7 +116,7 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
     return ExitCode.DONE
 
 
-def _check_answers(order: ServersImport, config: ConfigFile) -> None:
+def _check_answers(order: ImportOrder, config: ConfigFile) -> None:
     """`CommandFailed` for an answer to an input that the file does not have."""
     known = list(dict.fromkeys(each.id for found in config.found for each in found.asks))
     for id_, _ in order.answers:
@@ -190,7 +178,7 @@ def _notes(row: ImportRow) -> list[str]:
     return [f"  {name}: {one_line(word, 400)}\n" for word in text]
 
 
-def _wanted(order: ServersImport, rows: list[ImportRow]) -> list[ImportRow]:
+def _wanted(order: ImportOrder, rows: list[ImportRow]) -> list[ImportRow]:
     """The rows to save; asks for them if the options do not say."""
     if order.names:
         return [_named(name, rows) for name in order.names]
@@ -222,7 +210,7 @@ class _Importer:
     """Saves rows: asks for inputs and stores secrets."""
 
     def __init__(
-        self, catalogue: Catalogue, config: ConfigFile, order: ServersImport, variables: Variables
+        self, catalogue: Catalogue, config: ConfigFile, order: ImportOrder, variables: Variables
     ) -> None:
         self._catalogue = catalogue
         self._config = config
@@ -329,16 +317,7 @@ def _typed(required: Input) -> str:
     return answer
 
 
-class ServersExport(NamedTuple):
-    """The options of `servers export`; without `names`, all servers."""
-
-    to: str
-    names: tuple[str, ...] = ()
-    output: Path | None = None
-    with_secrets: bool = False
-
-
-def export_servers(common: CommonOptions, order: ServersExport) -> ExitCode:
+def export_servers(common: CommonOptions, order: ServersExportOrder) -> ExitCode:
     """Write the servers to a file or standard output, and report what is left out."""
     catalogue = saved_servers(common)
     with failing(ExitCode.USAGE):
@@ -363,15 +342,6 @@ _TAP_TITLES = ("CLIENT", "SERVER", "STATE", "FILE")
 _WIDEST = 200
 _TRIES = 50  # to change a file that others change as well
 _NO_SERVERS = "No client configuration files with servers were found.\n"
-
-
-class TapsOrder(NamedTuple):
-    """The options of `tap install` and `tap remove`; `client` is a client's key."""
-
-    client: str | None = None
-    names: tuple[str, ...] = ()
-    takes_all: bool = False
-    is_dry_run: bool = False
 
 
 def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
