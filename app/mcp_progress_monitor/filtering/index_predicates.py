@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from bisect import bisect_left
-from collections.abc import Collection, Generator, Iterator, Sequence
-from itertools import chain, compress, product
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from itertools import chain, compress, product, repeat
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from mcp_progress_monitor.filtering.expressions import Moment, utc_offset_s
+from mcp_progress_monitor.filtering.expressions import utc_offset_s
 from mcp_progress_monitor.filtering.matching import ABSENT, ValueJudge
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import decode_in_slices
@@ -18,8 +19,6 @@ from mcp_progress_monitor.recording.format import unescaped
 from mcp_progress_monitor.recording.index import Columns, FrameSource, Segment, SharedValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mcp_progress_monitor.recording.timeline import Timeline
 
 
@@ -159,127 +158,62 @@ class KindPredicate:
         return self.chosen(stride.segment, rows)
 
 
-class NumberPredicate:
-    """Compares numbers that are in the index or derived from it.
+class Span(NamedTuple):
+    """What a comparison means by a value: the numbers from `begin` to just before `end`."""
 
-    Differences of times (`is_seconds`) are compared to the microsecond, since floats are inexact.
-    """
+    begin: float
+    end: float
+
+
+_BOUNDS: Final[dict[str, tuple[Callable[[Any, Any], Any], int]]] = {
+    "<": (operator.lt, 0),
+    ">=": (operator.ge, 0),
+    "<=": (operator.lt, 1),
+    ">": (operator.ge, 1),
+}
+"""The operator that compares a value with the begin or the end of a span."""
+
+
+class NumberPredicate:
+    """Compares numbers that are in the index or derived from it; missing ones never match."""
 
     cost = 1
 
     def __init__(
-        self,
-        values: Callable[[Stride, Rows], Sequence[float]],
-        op: str,
-        wanted: float | Collection[float],
-        *,
-        is_seconds: bool = False,
+        self, values: Callable[[Stride, Rows], Sequence[float]], op: str, wanted: Sequence[Span]
     ) -> None:
+        """Choose values equal to one of `wanted`, or, for other operators, compare with the one."""
         self._values = values
-        self._compare = (_NEARLY if is_seconds else _COMPARISONS)[op]
-        self._wanted = wanted
-
-    def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        yield from ()
-        return self._compare(rows, self._values(stride, rows), self._wanted)
-
-
-def _equal(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    return [row for row, value in zip(rows, values, strict=True) if value == wanted]
-
-
-def _different(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    # Not `!=`, which is true of missing values.
-    return [
-        row for row, value in zip(rows, values, strict=True) if value < wanted or value > wanted
-    ]
-
-
-def _less(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    return [row for row, value in zip(rows, values, strict=True) if value < wanted]
-
-
-def _at_most(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    return [row for row, value in zip(rows, values, strict=True) if value <= wanted]
-
-
-def _more(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    return [row for row, value in zip(rows, values, strict=True) if value > wanted]
-
-
-def _at_least(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    return [row for row, value in zip(rows, values, strict=True) if value >= wanted]
-
-
-def _one_of(rows: Rows, values: Sequence[float], wanted: Collection[float]) -> list[int]:
-    return [row for row, value in zip(rows, values, strict=True) if value in wanted]
-
-
-_COMPARISONS: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]] = {
-    "==": _equal,
-    "!=": _different,
-    "<": _less,
-    "<=": _at_most,
-    ">": _more,
-    ">=": _at_least,
-    "in": _one_of,
-}
-
-
-def _nearly_equal(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    low, high = wanted - _HALF_A_MICROSECOND, wanted + _HALF_A_MICROSECOND
-    return [row for row, value in zip(rows, values, strict=True) if low < value < high]
-
-
-def _clearly_different(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    low, high = wanted - _HALF_A_MICROSECOND, wanted + _HALF_A_MICROSECOND
-    return [row for row, value in zip(rows, values, strict=True) if value <= low or value >= high]
-
-
-def _nearly_one_of(rows: Rows, values: Sequence[float], wanted: Collection[float]) -> list[int]:
-    return sorted({row for one in wanted for row in _nearly_equal(rows, values, one)})
-
-
-_NEARLY: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]] = {
-    "==": _nearly_equal,
-    "!=": _clearly_different,
-    "<": lambda rows, values, wanted: _at_most(rows, values, wanted - _HALF_A_MICROSECOND),
-    "<=": lambda rows, values, wanted: _less(rows, values, wanted + _HALF_A_MICROSECOND),
-    ">": lambda rows, values, wanted: _at_least(rows, values, wanted + _HALF_A_MICROSECOND),
-    ">=": lambda rows, values, wanted: _more(rows, values, wanted - _HALF_A_MICROSECOND),
-    "in": _nearly_one_of,
-}
-
-
-class MomentPredicate:
-    """Compares wall time with a `Moment`."""
-
-    cost = 1
-
-    def __init__(self, op: str, wanted: Moment) -> None:
         self._op = op
         self._wanted = wanted
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
         yield from ()
-        values: Sequence[float] = walls(stride, rows)
-        if self._wanted.is_daily:
-            values = _times_of_day(values)
-        begin, end = self._wanted.begin, self._wanted.end
-        match self._op:
-            case "<" | ">=":
-                return _COMPARISONS[self._op](rows, values, begin)
-            case "<=":
-                return _less(rows, values, end)
-            case ">":
-                return _at_least(rows, values, end)
-        inside = _less(rows, values, end)
-        after = set(_at_least(rows, values, begin))
-        found = [row for row in inside if row in after]
-        if self._op == "==":
-            return found
-        wanted = set(found)
-        return [row for row in rows if row not in wanted]
+        values = self._values(stride, rows)
+        if len(self._wanted) > 1:
+            found = (_matching(rows, values, "==", span) for span in self._wanted)
+            return sorted(set(chain.from_iterable(found)))
+        return _matching(rows, values, self._op, self._wanted[0])
+
+
+def _matching(rows: Rows, values: Sequence[float], op: str, span: Span) -> list[int]:
+    begin, end = span
+    if op in _BOUNDS:
+        test, bound = _BOUNDS[op]
+        return list(compress(rows, map(test, values, repeat(span[bound]))))
+    if op == "!=":
+        return [row for row, at in zip(rows, values, strict=True) if at < begin or at >= end]
+    return [row for row, at in zip(rows, values, strict=True) if begin <= at < end]
+
+
+def exactly(value: float) -> Span:
+    """The span of one number."""
+    return Span(value, value + 1 if isinstance(value, int) else math.nextafter(value, math.inf))
+
+
+def about(seconds: float) -> Span:
+    """The span of a difference of times, to the microsecond: floats are inexact."""
+    return Span(seconds - _HALF_A_MICROSECOND, seconds + _HALF_A_MICROSECOND)
 
 
 class JobPredicate:
@@ -348,7 +282,9 @@ def _spans(
         done = stop
 
 
-def _times_of_day(whens: Sequence[float]) -> Sequence[float]:
+def times_of_day(stride: Stride, rows: Rows) -> Sequence[float]:
+    """The local time of each message, in seconds since midnight."""
+    whens = walls(stride, rows)
     # UTC offsets change only at quarters of an hour: one look-up for each quarter.
     quarters = [when // _QUARTER_S for when in whens]
     offsets = {quarter: utc_offset_s(quarter * _QUARTER_S) for quarter in set(quarters)}

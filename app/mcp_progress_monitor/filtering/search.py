@@ -22,16 +22,20 @@ from mcp_progress_monitor.filtering.index_predicates import (
     Escapes,
     JobPredicate,
     KindPredicate,
-    MomentPredicate,
     NamePredicate,
     NumberPredicate,
     RowPredicate,
     Rows,
+    Span,
     Stride,
     Work,
+    about,
+    exactly,
     numbers,
     requests,
     sizes,
+    times_of_day,
+    walls,
 )
 from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.filtering.matching import Pattern, ValueJudge, Word
@@ -246,10 +250,9 @@ class _Compiler:
         return TextPredicate(judge, max(len(str(value)) for value in _listed(node)))
 
     def _number(self, node: Comparison) -> RowPredicate:
-        wanted: Any = node.value
-        is_seconds = FIELDS[node.field].type is FieldType.SECONDS
-        values = self._values_of(node.field)
-        return NumberPredicate(values, node.op, wanted, is_seconds=is_seconds)
+        span_of = about if FIELDS[node.field].type is FieldType.SECONDS else exactly
+        spans = [span_of(value) for value in _listed(node)]
+        return NumberPredicate(self._values_of(node.field), node.op, spans)
 
     def _values_of(self, field: str) -> Callable[[Stride, Rows], Any]:
         match field:
@@ -272,7 +275,15 @@ class _Compiler:
             return _any(
                 [KindPredicate.of_findings(wanted=bool(is_) is is_wanted) for is_ in values]
             )
-        return _any([MomentPredicate(op, one) for one in values if isinstance(one, Moment)])
+        moments = [one for one in values if isinstance(one, Moment)]
+        return _any(
+            [
+                NumberPredicate(
+                    times_of_day if one.is_daily else walls, op, [Span(one.begin, one.end)]
+                )
+                for one in moments
+            ]
+        )
 
 
 def _listed(node: Comparison) -> tuple[Any, ...]:
