@@ -92,6 +92,25 @@ entry.main(["call", "--demo", "burst", "--fake", "7"])
 entry.main(["call", "--demo", "burst"])
 print(json.dumps({"given": given, "manual": reference.command_line()}))
 """
+_FIELD = """
+from mcp_progress_monitor.filtering import fields
+from mcp_progress_monitor.protocol.frames import FrameKind
+fields.FIELDS["fake"] = fields.FieldDefinition(
+    "fake", fields.FieldType.TEXT, "name of the called tool",
+    members=fields.Members((FrameKind.REQUEST,), (("params", "name"),)),
+)
+
+import reference
+from mcp_progress_monitor.cli.entry import main
+from mcp_progress_monitor.filtering.completion import complete
+recording, wanted, target = sys.argv[1:]
+code = main(["export", recording, "--format", "jsonl", "--filter", wanted, "-o", target])
+print(json.dumps({
+    "code": code,
+    "manual": reference.filter_fields(),
+    "offered": [each.text for each in complete("fa", 2, None).candidates],
+}))
+"""
 
 
 def found_by(script: str, *arguments: str) -> dict[str, Any]:
@@ -139,3 +158,14 @@ def test_an_option_is_declared_once() -> None:
 
     assert found["given"] == ["7", None]
     assert "| `--fake X` | Do a fake. |" in found["manual"]
+
+
+def test_a_field_of_messages_is_declared_once(tmp_path: Path) -> None:
+    recording, target = ROOT / "tests" / "recordings" / "version-2.mcprec", tmp_path / "calls.jsonl"
+    found = found_by(_FIELD, str(recording), "fake matches '.'", str(target))
+
+    assert found["code"] == 0
+    assert all(json.loads(line)["kind"] == "request" for line in target.read_text().splitlines())
+    assert target.stat().st_size > 0
+    assert "| `fake` | name of the called tool |" in found["manual"]
+    assert "fake" in found["offered"]

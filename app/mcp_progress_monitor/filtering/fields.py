@@ -6,6 +6,7 @@ import enum
 from typing import Final, NamedTuple
 
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
+from mcp_progress_monitor.protocol.messages import TASK_PATHS
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """Levels of `notifications/message`, least severe first (RFC 5424, as MCP names them)."""
@@ -33,15 +34,34 @@ class FieldType(enum.Enum):
         return self not in (FieldType.CHOICE, FieldType.FLAG, FieldType.JOB)
 
 
+class Members(NamedTuple):
+    """A value within messages: of which kinds, and the paths that may lead to it."""
+
+    kinds: tuple[FrameKind, ...]
+    paths: tuple[tuple[str, ...], ...]
+
+
 class FieldDefinition(NamedTuple):
-    """A field; `choices` are the only values of a `CHOICE`, and suggestions for others."""
+    """A field; `choices` are the only values of a `CHOICE`, and suggestions for others.
+
+    `members` are what is read of a message; without them, the index has or derives the value
+    (`filtering.search`).
+    """
 
     name: str
     type: FieldType
     meaning: str
     choices: tuple[str, ...] = ()
+    members: Members | None = None
 
 
+_CALLS: Final = (
+    FrameKind.REQUEST,
+    FrameKind.PROGRESS,
+    FrameKind.NOTIFICATION,
+    FrameKind.OCCURRENCE,
+)
+_TICK: Final = (FrameKind.PROGRESS,)
 _KINDS: Final = tuple(kind.word for kind in FrameKind)
 _DIRECTIONS: Final = tuple(channel.name.lower() for channel in Channel)
 
@@ -57,21 +77,50 @@ FIELDS: Final[dict[str, FieldDefinition]] = {
             FieldType.TEXT,
             "name of the server and number of the connection, such as demo#2",
         ),
-        FieldDefinition("id", FieldType.JSON, "JSON-RPC id of the request or reply"),
+        FieldDefinition(
+            "id",
+            FieldType.JSON,
+            "JSON-RPC id of the request or reply",
+            members=Members((FrameKind.REQUEST, FrameKind.REPLY, FrameKind.ERROR), (("id",),)),
+        ),
         FieldDefinition(
             "token", FieldType.JSON, "progress token; a reply has the token of its request"
         ),
-        FieldDefinition("task", FieldType.TEXT, "id of the task that the message is about"),
+        FieldDefinition(
+            "task",
+            FieldType.TEXT,
+            "id of the task that the message is about",
+            members=Members((*_CALLS, FrameKind.REPLY), TASK_PATHS),
+        ),
         FieldDefinition("job", FieldType.JOB, "number of the job that the message belongs to"),
         FieldDefinition(
             "request", FieldType.COUNT, "number of the request that the message is or belongs to"
         ),
-        FieldDefinition("progress", FieldType.JSON, "progress of the progress notification"),
-        FieldDefinition("total", FieldType.JSON, "total of the progress notification"),
         FieldDefinition(
-            "level", FieldType.TEXT, "level of the log message, ordered by severity", LEVELS
+            "progress",
+            FieldType.JSON,
+            "progress of the progress notification",
+            members=Members(_TICK, (("params", "progress"),)),
         ),
-        FieldDefinition("code", FieldType.JSON, "code of the error reply"),
+        FieldDefinition(
+            "total",
+            FieldType.JSON,
+            "total of the progress notification",
+            members=Members(_TICK, (("params", "total"),)),
+        ),
+        FieldDefinition(
+            "level",
+            FieldType.TEXT,
+            "level of the log message, ordered by severity",
+            LEVELS,
+            members=Members((FrameKind.NOTIFICATION, FrameKind.REQUEST), (("params", "level"),)),
+        ),
+        FieldDefinition(
+            "code",
+            FieldType.JSON,
+            "code of the error reply",
+            members=Members((FrameKind.ERROR,), (("error", "code"),)),
+        ),
         FieldDefinition("size", FieldType.BYTES, "size of the message"),
         FieldDefinition(
             "dt",
@@ -89,10 +138,23 @@ FIELDS: Final[dict[str, FieldDefinition]] = {
         ),
         FieldDefinition("text", FieldType.TEXT, "the whole message as sent or received"),
         FieldDefinition(
-            "params", FieldType.JSON, "parameters and their members: params.arguments.n"
+            "params",
+            FieldType.JSON,
+            "parameters and their members: params.arguments.n",
+            members=Members(_CALLS, (("params",),)),
         ),
-        FieldDefinition("result", FieldType.JSON, "result of the reply: result.content[0].text"),
-        FieldDefinition("error", FieldType.JSON, "error of the reply: error.data.reason"),
+        FieldDefinition(
+            "result",
+            FieldType.JSON,
+            "result of the reply: result.content[0].text",
+            members=Members((FrameKind.REPLY,), (("result",),)),
+        ),
+        FieldDefinition(
+            "error",
+            FieldType.JSON,
+            "error of the reply: error.data.reason",
+            members=Members((FrameKind.ERROR,), (("error",),)),
+        ),
     )
 }
 ROOTS: Final = ("params", "result", "error")  # the fields that paths start with

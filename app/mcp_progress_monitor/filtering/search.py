@@ -46,12 +46,11 @@ from mcp_progress_monitor.filtering.message_predicates import (
     ValuePredicate,
 )
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
-from mcp_progress_monitor.protocol.messages import TASK_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from mcp_progress_monitor.filtering.expressions import Expression, Path
+    from mcp_progress_monitor.filtering.expressions import Expression
     from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.recording.timeline import Timeline
 
@@ -107,29 +106,12 @@ def _without(rows: Rows, hits: Rows) -> Rows:
     return [row for row in rows if row not in excluded]
 
 
-_CALLS: Final = (
-    FrameKind.REQUEST,
-    FrameKind.PROGRESS,
-    FrameKind.NOTIFICATION,
-    FrameKind.OCCURRENCE,
-)
 _TABLES: Final = {
     "method": METHODS,
     "token": TOKENS,
     "server": SERVERS,
     "connection": CONNECTIONS,
     "dir": DIRECTIONS,
-}
-_VALUES: Final[dict[str, tuple[tuple[FrameKind, ...], tuple[Path, ...]]]] = {
-    "id": ((FrameKind.REQUEST, FrameKind.REPLY, FrameKind.ERROR), (("id",),)),
-    "task": ((*_CALLS, FrameKind.REPLY), TASK_PATHS),
-    "progress": ((FrameKind.PROGRESS,), (("params", "progress"),)),
-    "total": ((FrameKind.PROGRESS,), (("params", "total"),)),
-    "level": ((FrameKind.NOTIFICATION, FrameKind.REQUEST), (("params", "level"),)),
-    "code": ((FrameKind.ERROR,), (("error", "code"),)),
-    "params": (_CALLS, (("params",),)),
-    "result": ((FrameKind.REPLY,), (("result",),)),
-    "error": ((FrameKind.ERROR,), (("error",),)),
 }
 
 
@@ -216,11 +198,15 @@ class _Compiler:
         return AllPredicate([TermPredicate(words), *others] if words else others)
 
     def _comparison(self, node: Comparison) -> RowPredicate:
+        members = FIELDS[node.field].members
+        if members is not None:
+            paths = [(*path, *node.path) for path in members.paths]
+            return ValuePredicate(members.kinds, paths, self._judge(node))
+        if node.field in _TABLES:
+            judge = self._judge(node)
+            slow = judge.pattern is not None
+            return NamePredicate(_TABLES[node.field], judge, pauses_often=slow)
         match node.field:
-            case "method" | "token" | "server" | "connection" | "dir":
-                judge = self._judge(node)
-                slow = judge.pattern is not None
-                return NamePredicate(_TABLES[node.field], judge, pauses_often=slow)
             case "kind":
                 judge = self._judge(node)
                 return KindPredicate.of(
@@ -228,12 +214,9 @@ class _Compiler:
                 )
             case "text":
                 return self._text(node)
-            case "number" | "size" | "request" | "dt" | "duration":
-                return self._number(node)
             case "time" | "job" | "irregular":
                 return self._special(node)
-        kinds, paths = _VALUES[node.field]
-        return ValuePredicate(kinds, [(*path, *node.path) for path in paths], self._judge(node))
+        return self._number(node)
 
     def _judge(self, node: Comparison) -> ValueJudge:
         judge = ValueJudge(node)
