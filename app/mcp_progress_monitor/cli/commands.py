@@ -28,14 +28,13 @@ from mcp_progress_monitor.cli.orders import (
     RawOrder,
     ReadOrder,
     ServersExportOrder,
+    TapSessionOrder,
     TapsOrder,
     TaskOrder,
     takes,
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mcp_progress_monitor.cli.common import CommonOptions
 
 _RESOURCES_EXAMPLES = """\b
@@ -455,48 +454,8 @@ _MISSING = (
     short_help="Record the traffic between another client and its server.",
 )
 @group_options
-@click.option(
-    "--name",
-    metavar="NAME",
-    help="Show the server under this name (default: the name of the command's file).",
-)
-@click.option(
-    "--client", metavar="NAME", help="Show the client under this name until it sends its own."
-)
-@click.option(
-    "--to",
-    metavar="URL",
-    help="Forward requests to the server at URL (Streamable HTTP or HTTP+SSE).",
-)
-@click.option(
-    "--listen",
-    metavar="HOST:PORT",
-    help="With --to: listen on this local address. By default, the port is derived from URL and"
-    " stays the same.",
-)
-@click.option(
-    "--script",
-    metavar="FILE",
-    help="Change messages by the rules in FILE, one per line: delay, drop, duplicate, reorder,"
-    " corrupt, cut, kill, close. For testing; the recording is marked.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    metavar="N",
-    help="With --script: seed the random numbers, to repeat a run.",
-)
-@click.pass_context
-def tap(
-    ctx: click.Context,
-    invocation: Invocation,
-    name: str | None,
-    client: str | None,
-    to: str | None,
-    listen: str | None,
-    script: str | None,
-    seed: int | None,
-) -> int:
+@takes(TapSessionOrder)
+def tap(invocation: Invocation, order: TapSessionOrder) -> int:
     """Run an MCP server for another client, and record their messages.
 
     Run this in place of the server's command. Bytes pass unchanged in both directions, whatever
@@ -507,53 +466,36 @@ def tap(
     client. Credentials pass and are not recorded. Servers that need OAuth sign-in cannot be
     watched this way.
     """
+    ctx = click.get_current_context()
     ctx.obj = invocation
     if ctx.invoked_subcommand is not None:
         return 0
-    common = invocation.common
-    if to is not None:
-        if common.command is not None:
-            raise click.UsageError("Use either --to URL or -- COMMAND.")
-        _refuse_others(common)
-        _check_seed(script, seed)
-        return _tap_url(to, listen, name, client, common.data_dir, script, seed)
-    if listen is not None:
+    common, to = invocation.common, order.to
+    if to is not None and common.command is not None:
+        raise click.UsageError("Use either --to URL or -- COMMAND.")
+    if to is None and order.listen is not None:
         raise click.UsageError("--listen needs --to URL.")
-    if common.command is None:
+    if to is None and common.command is None:
         raise click.UsageError(_MISSING)
     _refuse_others(common)
-    _check_seed(script, seed)
+    if order.seed is not None and order.script is None:
+        raise click.UsageError("--seed needs --script FILE.")
     from mcp_progress_monitor.cli.exits import ExitCode, failing
     from mcp_progress_monitor.cli.tapping import TapOrder, load_script, run_tap
 
+    with failing(ExitCode.USAGE):
+        rules = None
+        if order.script is not None:
+            rules = load_script(order.script, order.seed, is_http=to is not None)
+        if to is not None:
+            from mcp_progress_monitor.tap_http.program import TapOptions
+            from mcp_progress_monitor.tap_http.program import run_tap as run_url_tap
+
+            return run_url_tap(
+                TapOptions(to, order.listen, order.name, order.client, common.data_dir, rules)
+            )
     folder = None if common.data_dir is None else str(common.data_dir)
-    with failing(ExitCode.USAGE):
-        rules = None if script is None else load_script(script, seed)
-    return run_tap(TapOrder(common.command, name, client, folder, rules))
-
-
-def _tap_url(
-    to: str,
-    listen: str | None,
-    name: str | None,
-    client: str | None,
-    data_dir: Path | None,
-    script: str | None,
-    seed: int | None,
-) -> int:
-    """Run a tap until a signal ends it; `CommandFailed` with code 2 if it cannot start."""
-    from mcp_progress_monitor.cli.exits import ExitCode, failing
-    from mcp_progress_monitor.cli.tapping import load_script
-    from mcp_progress_monitor.tap_http.program import TapOptions, run_tap
-
-    with failing(ExitCode.USAGE):
-        rules = None if script is None else load_script(script, seed, is_http=True)
-        return run_tap(TapOptions(to, listen, name, client, data_dir, rules))
-
-
-def _check_seed(script: str | None, seed: int | None) -> None:
-    if seed is not None and script is None:
-        raise click.UsageError("--seed needs --script FILE.")
+    return run_tap(TapOrder(common.command or (), order.name, order.client, folder, rules))
 
 
 def _refuse_others(common: CommonOptions) -> None:

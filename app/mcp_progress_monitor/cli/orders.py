@@ -615,6 +615,42 @@ class ServersExportOrder(Order):
     output: Path | None = _OUTPUT
 
 
+class TapSessionOrder(Order):
+    """The options of `tap` itself."""
+
+    name: str | None = option(
+        "--name",
+        metavar="NAME",
+        help="Show the server under this name (default: the name of the command's file).",
+    )
+    client: str | None = option(
+        "--client", metavar="NAME", help="Show the client under this name until it sends its own."
+    )
+    to: str | None = option(
+        "--to",
+        metavar="URL",
+        help="Forward requests to the server at URL (Streamable HTTP or HTTP+SSE).",
+    )
+    listen: str | None = option(
+        "--listen",
+        metavar="HOST:PORT",
+        help="With --to: listen on this local address. By default, the port is derived from URL and"
+        " stays the same.",
+    )
+    script: str | None = option(
+        "--script",
+        metavar="FILE",
+        help="Change messages by the rules in FILE, one per line: delay, drop, duplicate, reorder,"
+        " corrupt, cut, kill, close. For testing; the recording is marked.",
+    )
+    seed: int | None = option(
+        "--seed",
+        type=click.IntRange(0),
+        metavar="N",
+        help="With --script: seed the random numbers, to repeat a run.",
+    )
+
+
 class TapsOrder(Order):
     """The options of `tap install` and `tap remove`; `client` is a client's key."""
 
