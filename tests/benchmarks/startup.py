@@ -59,8 +59,8 @@ _COMMANDS: Final = {
 _DUES: Final = {
     "help": "<= 0.3",
     "servers_list": "<= 0.25",
-    "resume_list": "<= 0.25",
-    "tools": "<= 0.25",
+    "resume_list": "<= 0.3",
+    "tools": "<= 0.35",
 }
 
 
@@ -83,7 +83,7 @@ def startup(size: Size) -> list[Figure]:
         Figure("window", statistics.median(each.ours.elapsed_s for each in rounds), "s"),
         Figure("bare_window", statistics.median(each.bare.elapsed_s for each in rounds), "s"),
         Figure("bare_window_cpu", bare, "s of a core"),
-        Figure("window_cpu_to_bare", ratio, "x", "<= 2.5"),
+        Figure("window_cpu_to_bare", ratio, "x", "<= 3.2"),
         Figure("import_anyio", loop, "s of a core"),
         *(
             Figure(name, seconds, "s of a core", _DUES.get(name, ""))

@@ -7,6 +7,8 @@ import dataclasses
 import difflib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pydantic import ValidationError
+
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.catalogue.documents import (
     decoded,
@@ -21,7 +23,7 @@ from mcp_progress_monitor.catalogue.secrets import keyring_names
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
-from mcp_progress_monitor.snapshots.validated import InvalidValueError
+from mcp_progress_monitor.validation import violations
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -97,8 +99,8 @@ def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
     """
     try:
         definition = made_definition(fields)
-    except InvalidValueError as error:
-        first = error.errors[0]
+    except ValidationError as error:
+        first = next(violations(error))
         field = formatting.one_line(".".join(first.place), _LONGEST_WORD) or "entry"
         raise UserError(ErrorDetails(f"{field}: {first.message}", where, EXAMPLE)) from error
     if _length(definition) > LONGEST:

@@ -159,18 +159,20 @@ class ServerChangedError(UserError):
 
 def saved_definition(origin: Origin) -> ServerDefinition:
     """The definition that a chain began with; `UserError` if it cannot be read."""
+    from pydantic import ValidationError
+
     from mcp_progress_monitor.snapshots.definitions import read_definition
-    from mcp_progress_monitor.snapshots.validated import InvalidValueError
+    from mcp_progress_monitor.validation import described
 
     try:
         return read_definition(origin.definition)
-    except InvalidValueError as error:
+    except ValidationError as error:
         raise UserError(
             ErrorDetails(
                 "The saved definition of the job's server cannot be read",
                 origin.server,
                 "Add the server again and re-issue the request from the start.",
-                str(error),
+                described(error),
             )
         ) from error
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import ValidationError
+
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import as_object, client_info_of, era_of
@@ -49,7 +51,6 @@ from mcp_progress_monitor.sessions.connection.lists import LatestEvents, UpdateC
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from mcp_progress_monitor.snapshots.settings import UNCHANGED
-from mcp_progress_monitor.snapshots.validated import InvalidValueError
 from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd
 
 if TYPE_CHECKING:
@@ -333,7 +334,7 @@ def _definition(name: str, detail: JsonObject) -> ServerDefinition:
             cwd=cwd if isinstance(cwd, str) else None,
             env=dict.fromkeys(env, "") if isinstance(env, list) else {},
         )
-    except (InvalidValueError, TypeError):
+    except (ValidationError, TypeError):
         return StdioDefinition(name=name or _UNKNOWN, command=_UNKNOWN)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.machinery
-import importlib.util
 import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -76,22 +74,9 @@ def read_value(raw: bytes, key: str = "") -> LenientJson:
 
 @functools.cache
 def _parser() -> Callable[..., Any]:
-    """The parser, from the extension module alone, with the first message.
+    from pydantic_core import from_json  # with the first message
 
-    Importing `pydantic_core` as a whole defines 80 typed dictionaries that describe schemas: 50 ms
-    of every program that connects to a server, and nothing here reads them.
-    """
-    package = importlib.util.find_spec("pydantic_core")
-    folders = package.submodule_search_locations if package is not None else None
-    found = importlib.machinery.PathFinder.find_spec("pydantic_core._pydantic_core", folders)
-    if found is None or found.loader is None:  # packed in some other way
-        from pydantic_core import from_json
-
-        return from_json
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    parser: Callable[..., Any] = module.from_json
-    return parser
+    return from_json
 
 
 def repeated_keys(raw: bytes, value: Any) -> tuple[Finding, ...]:

@@ -50,9 +50,9 @@ class SettingsFile:
             if path_kind(path) is PathKind.OTHER:  # reading a pipe would block forever
                 raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # as others
             written = path.read_bytes()
-            from mcp_progress_monitor.snapshots.settings import AllSettings
+            from mcp_progress_monitor.snapshots.settings import read_settings
 
-            return dict(AllSettings.model_validate_json(written).servers)
+            return read_settings(written)
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:

@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
-import re
 import urllib.parse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias, get_args
+
+from pydantic import AfterValidator, Field, model_validator
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.protocol.secrets import shown_arguments, shown_url
 from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S
-from mcp_progress_monitor.snapshots.validated import (
-    Check,
-    FieldError,
-    InvalidValueError,
-    Validated,
-    decoded_json,
-    entries_of,
-    flag,
-    integer,
-    items_of,
-    nested,
-    number,
-    one_of,
-    optional,
-    text,
-)
+from mcp_progress_monitor.validation import Validated, matching, of_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 Era: TypeAlias = Literal["auto", "handshake", "per-request"]
 """How to open a connection; "auto" finds out (see `sessions.negotiation`)."""
 
-_TEXT: Final = text(re.compile(r"[^\x00]*"), "must not contain a NUL character")
-"""Text that an operating system accepts as an argument or a path: without a NUL."""
-_NEEDED_TEXT: Final = text(
-    re.compile(r"[^\x00]*"), "must not contain a NUL character", is_needed=True
-)
-_TEXTS: Final = items_of(_TEXT, "must be a list of strings")
-_VARIABLE: Final = text(
-    re.compile(r"[^=\x00]+"), "variable names must not contain an equals sign or a NUL character"
-)
-_LIMIT: Final = optional(number(least=0, most=LONGEST_LIMIT_S))
-_SECONDS: Final = number(least=0, most=86_400)
-_HEADER_NAME: Final = text(
-    re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), "header names must not contain spaces or colons"
-)
-_HEADER_VALUE: Final = text(
-    re.compile(r"[^\r\n\x00]*"), "header values must be on one line, without NUL characters"
-)
-_STRING_VALUES: Final = "must be an object with string values"
+_NO_NUL: Final = matching(r"[^\x00]*", "must not contain a NUL character")
+_Needed = Annotated[str, Field(min_length=1)]
+_Text = Annotated[str, _NO_NUL]
+"""Text that an operating system accepts as an argument or a path."""
+_Texts = Annotated[tuple[_Text, ...], of_kind((list, tuple), "must be a list of strings")]
+_Limit = Annotated[float, Field(ge=0, le=LONGEST_LIMIT_S)]
+_Seconds = Annotated[float, Field(ge=0, le=86_400)]
+_STRING_VALUES: Final = of_kind(dict, "must be an object with string values")
+_Variable = Annotated[
+    str, matching(r"[^=\x00]+", "variable names must not contain an equals sign or a NUL character")
+]
+_HeaderName = Annotated[
+    str, matching(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "header names must not contain spaces or colons")
+]
+_HeaderValue = Annotated[
+    str, matching(r"[^\r\n\x00]*", "header values must be on one line, without NUL characters")
+]
 _OURS: Final = {
     "name",
     "connect_timeout_s",
@@ -67,8 +51,7 @@ _OURS: Final = {
 """How we treat a server, not what it is: a saved job finds it by the rest."""
 
 
-def _http_url(value: Any) -> str:
-    url: str = text(is_needed=True)(value)
+def _http_url(url: str) -> str:
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("a URL must start with http:// or https:// and contain a host")
@@ -86,18 +69,10 @@ class RestartPolicy(Validated):
     """
 
     is_on: bool = True
-    first_delay_s: float = 1.0
-    longest_delay_s: float = 60.0
-    limit: int = 5
-    calm_s: float = 60.0
-
-    checks: ClassVar[Mapping[str, Check]] = {
-        "is_on": flag,
-        "first_delay_s": _SECONDS,
-        "longest_delay_s": _SECONDS,
-        "limit": integer(least=1, most=1000),
-        "calm_s": _SECONDS,
-    }
+    first_delay_s: _Seconds = 1.0
+    longest_delay_s: _Seconds = 60.0
+    limit: Annotated[int, Field(ge=1, le=1000)] = 5
+    calm_s: _Seconds = 60.0
 
 
 class FileWatch(Validated):
@@ -108,10 +83,8 @@ class FileWatch(Validated):
     """
 
     is_on: bool = False
-    paths: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ("*.py", "*.js", "*.mjs", "*.cjs", "*.ts", "*.json", "*.toml")
-
-    checks: ClassVar[Mapping[str, Check]] = {"is_on": flag, "paths": _TEXTS, "patterns": _TEXTS}
+    paths: _Texts = ()
+    patterns: _Texts = ("*.py", "*.js", "*.mjs", "*.cjs", "*.ts", "*.json", "*.toml")
 
 
 class OAuthClient(Validated):
@@ -120,13 +93,9 @@ class OAuthClient(Validated):
     `client_secret` may be a reference (see `secrets.references`).
     """
 
-    client_id: str | None = None
-    client_secret: str | None = None
-    scope: str | None = None
-
-    checks: ClassVar[Mapping[str, Check]] = dict.fromkeys(
-        ("client_id", "client_secret", "scope"), optional(_TEXT)
-    )
+    client_id: _Text | None = None
+    client_secret: _Text | None = None
+    scope: _Text | None = None
 
 
 class _Definition(Validated):
@@ -139,25 +108,14 @@ class _Definition(Validated):
     `ping_interval_s`, the server is pinged; 0 never pings.
     """
 
-    name: str
+    name: _Needed
     era: Era = "auto"
-    connect_timeout_s: float | None = None
-    idle_timeout_s: float | None = None
-    total_timeout_s: float | None = None
+    connect_timeout_s: Annotated[float, Field(gt=0)] | None = None
+    idle_timeout_s: _Limit | None = None
+    total_timeout_s: _Limit | None = None
     restart: RestartPolicy = RestartPolicy()
     watch: FileWatch = FileWatch()
-    ping_interval_s: float = 30.0
-
-    checks: ClassVar[Mapping[str, Check]] = {
-        "name": text(is_needed=True),
-        "era": one_of(*get_args(Era)),
-        "connect_timeout_s": optional(number(above=0)),
-        "idle_timeout_s": _LIMIT,
-        "total_timeout_s": _LIMIT,
-        "restart": nested(RestartPolicy),
-        "watch": nested(FileWatch),
-        "ping_interval_s": _SECONDS,
-    }
+    ping_interval_s: _Seconds = 30.0
 
     @property
     def fingerprint(self) -> str:
@@ -220,27 +178,19 @@ class StdioDefinition(_Definition):
     """
 
     transport: Literal["stdio"] = "stdio"
-    command: str
-    args: tuple[str, ...] = ()
-    env: dict[str, str] = dataclasses.field(default_factory=dict)
-    cwd: str | None = None
+    command: Annotated[_Needed, _NO_NUL]
+    args: _Texts = ()
+    env: Annotated[dict[_Variable, _Text], _STRING_VALUES] = Field(default_factory=dict)
+    cwd: _Text | None = None
 
-    checks: ClassVar[Mapping[str, Check]] = {
-        **_Definition.checks,
-        "transport": one_of("stdio"),
-        "command": _NEEDED_TEXT,
-        "args": _TEXTS,
-        "env": entries_of(_VARIABLE, _TEXT, _STRING_VALUES),
-        "cwd": optional(_TEXT),
-    }
-
-    def __post_init__(self) -> None:
-        """As above; the demo server of version 0.1.0 gets its module's current name."""
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _rename_demo(self) -> Self:
+        """Give the demo server of version 0.1.0 its module's current name."""
         if self.args[:2] == _OLD_DEMO:
             command, *words = paths.internal_command(paths.DEMO)
             env = {name: value for name, value in self.env.items() if name != "PYTHONPATH"}
             vars(self).update(command=command, args=(*words, *self.args[2:]), env=env)
+        return self
 
     @property
     def deciding_folder(self) -> str | None:
@@ -283,19 +233,12 @@ class HttpDefinition(_Definition):
     """
 
     transport: Literal["http", "sse"] = "http"
-    url: str
-    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    url: Annotated[_Needed, AfterValidator(_http_url)]
+    headers: Annotated[dict[_HeaderName, _HeaderValue], _STRING_VALUES] = Field(
+        default_factory=dict
+    )
     auth: Literal["headers", "oauth"] = "headers"
     oauth: OAuthClient = OAuthClient()
-
-    checks: ClassVar[Mapping[str, Check]] = {
-        **_Definition.checks,
-        "transport": one_of("http", "sse"),
-        "url": _http_url,
-        "headers": entries_of(_HEADER_NAME, _HEADER_VALUE, _STRING_VALUES),
-        "auth": one_of("headers", "oauth"),
-        "oauth": nested(OAuthClient),
-    }
 
     @property
     def address(self) -> str:
@@ -315,19 +258,22 @@ class HttpDefinition(_Definition):
 ServerDefinition: TypeAlias = StdioDefinition | HttpDefinition
 
 
+class _Kind(Validated):
+    transport: Literal["stdio", "http", "sse"]
+
+    @property
+    def model(self) -> type[StdioDefinition | HttpDefinition]:
+        return StdioDefinition if self.transport == "stdio" else HttpDefinition
+
+
 def read_definition(written: str | bytes) -> ServerDefinition:
-    """A definition from the output of `model_dump_json`; `InvalidValueError` if invalid."""
-    return made_definition(decoded_json(written))
+    """A definition from the output of `model_dump_json`; `ValidationError` if invalid."""
+    return _Kind.model_validate_json(written).model.model_validate_json(written)
 
 
 def made_definition(fields: object) -> ServerDefinition:
-    """A definition from its fields, including `transport`; `InvalidValueError` if invalid."""
-    transport = fields.get("transport") if isinstance(fields, dict) else None
-    if transport == "stdio":
-        return StdioDefinition.model_validate(fields)
-    if transport in {"http", "sse"}:
-        return HttpDefinition.model_validate(fields)
-    raise InvalidValueError([FieldError(("transport",), "must be 'stdio', 'http' or 'sse'")])
+    """A definition from its fields, including `transport`; `ValidationError` if invalid."""
+    return _Kind.model_validate(fields).model.model_validate(fields)
 
 
 def demo_definition(

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import Field, ValidationError, field_validator
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import Era
-from mcp_progress_monitor.snapshots.limits import LOG_LEVELS, LogLevel
+from mcp_progress_monitor.snapshots.limits import LogLevel
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
-from mcp_progress_monitor.snapshots.validated import (
-    Check,
-    FieldError,
-    InvalidValueError,
-    Validated,
-    anything,
-    entries_of,
-    items_of,
-    nested,
-    number,
-    one_of,
-    optional,
-    text,
-)
+from mcp_progress_monitor.validation import Validated, described, matching, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +25,7 @@ LONGEST_DELAY_S: Final = 86_400.0
 _NO_ROOTS: Final = "User rejected listing roots"
 
 
-class QuestionRule(Validated):
+class QuestionRule(Validated, extra="forbid"):
     """What to do with questions of one kind.
 
     For `delay_s` the question stays open first, and the user may answer it. `answer` is the content
@@ -46,34 +33,21 @@ class QuestionRule(Validated):
     """
 
     mode: RuleMode = "ask"
-    delay_s: float = 0.0
+    delay_s: Annotated[float, Field(ge=0, le=LONGEST_DELAY_S)] = 0.0
     answer: dict[str, Any] | None = None
 
-    forbids_others: ClassVar[bool] = True
-    checks: ClassVar[Mapping[str, Check]] = {
-        "mode": one_of(*get_args(RuleMode)),
-        "delay_s": number(least=0, most=LONGEST_DELAY_S),
-        "answer": optional(entries_of(text(), anything, "must be an object")),
-    }
 
-
-class Root(Validated):
+class Root(Validated, extra="forbid"):
     """A folder or file that a server may work on (2025-11-25 "Roots")."""
 
-    uri: str
+    uri: Annotated[str, matching("(?s:file://.*)", "must start with file://")]
     name: str | None = None
-
-    forbids_others: ClassVar[bool] = True
-    checks: ClassVar[Mapping[str, Check]] = {
-        "uri": text(re.compile("file://.*", re.DOTALL), "must start with file://"),
-        "name": optional(text()),
-    }
 
     def on_wire(self) -> JsonObject:
         return self.model_dump(exclude_none=True)
 
 
-class QuestionRules(Validated):
+class QuestionRules(Validated, extra="forbid"):
     """What to do with each kind of question of one server."""
 
     sampling: QuestionRule = QuestionRule()
@@ -81,18 +55,12 @@ class QuestionRules(Validated):
     url: QuestionRule = QuestionRule()
     roots: QuestionRule = QuestionRule(mode="answer")
 
-    forbids_others: ClassVar[bool] = True
-    checks: ClassVar[Mapping[str, Check]] = dict.fromkeys(
-        ("sampling", "form", "url", "roots"), nested(QuestionRule)
-    )
-
-    def __post_init__(self) -> None:
-        """As above; a fixed answer is required if there is no default."""
-        super().__post_init__()
-        for kind in ("sampling", "form"):
-            rule: QuestionRule = getattr(self, kind)
-            if rule.mode == "answer" and rule.answer is None:
-                raise InvalidValueError([FieldError((kind,), "a fixed answer is required")])
+    @field_validator("sampling", "form")
+    @classmethod
+    def _has_answer(cls, rule: QuestionRule) -> QuestionRule:
+        if rule.mode == "answer" and rule.answer is None:
+            raise ValueError("a fixed answer is required")
+        return rule
 
     def of(self, kind: Kind) -> QuestionRule:
         rule: QuestionRule = getattr(self, kind)
@@ -135,9 +103,9 @@ def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
     """Read roots written by a user; `UserError` with the error of each."""
     try:
         return tuple(Root.model_validate(value) for value in values)
-    except InvalidValueError as error:
+    except ValidationError as error:
         hint = "A root has a uri that starts with file:// and, optionally, a name."
-        raise UserError(ErrorDetails("Invalid root", hint=hint, detail=str(error))) from error
+        raise UserError(ErrorDetails("Invalid root", hint=hint, detail=described(error))) from error
 
 
 class ServerSettings(Validated):
@@ -147,33 +115,24 @@ class ServerSettings(Validated):
     """
 
     rules: QuestionRules = QuestionRules()
-    roots: tuple[Root, ...] = ()
+    roots: Annotated[tuple[Root, ...], of_kind((list, tuple), "must be a list of roots")] = ()
     log_level: LogLevel | None = None
-
-    checks: ClassVar[Mapping[str, Check]] = {
-        "rules": nested(QuestionRules),
-        "roots": items_of(nested(Root), "must be a list of roots"),
-        "log_level": optional(one_of(*LOG_LEVELS)),
-    }
 
 
 UNCHANGED: Final = ServerSettings()
 """Those of a server that the user has changed nothing for."""
 
 
-def _version(value: Any) -> int:
-    if value != 1:
-        raise ValueError("must be 1")
-    return 1
-
-
 class AllSettings(Validated):
     """The settings of all servers, as stored in a file."""
 
     version: Literal[1] = 1
-    servers: dict[str, ServerSettings] = dataclasses.field(default_factory=dict)
+    servers: dict[str, ServerSettings] = Field(default_factory=dict)
 
-    checks: ClassVar[Mapping[str, Check]] = {
-        "version": _version,
-        "servers": entries_of(text(), nested(ServerSettings), "must be an object"),
-    }
+
+def read_settings(written: bytes) -> dict[str, ServerSettings]:
+    """The settings of all servers in a file; `ValueError` that says what is wrong with it."""
+    try:
+        return AllSettings.model_validate_json(written).servers
+    except ValidationError as error:
+        raise ValueError(described(error)) from error

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from mcp_progress_monitor.protocol.eras import Era
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, Root
-from mcp_progress_monitor.snapshots.validated import InvalidValueError
 from tests.unit.sessions.questioned import SAMPLED
 
 ROOTS = [Root(uri="file:///a", name="A")]
@@ -82,11 +82,11 @@ def test_fixed_answers_are_given_as_they_are() -> None:
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ValidationError):
         QuestionRules.model_validate(wrong)
 
 
 @pytest.mark.parametrize("uri", ["/a", "https://example.com", ""])
 def test_roots_are_files(uri: str) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ValidationError):
         Root(uri=uri)

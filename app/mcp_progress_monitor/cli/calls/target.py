@@ -9,6 +9,7 @@ import urllib.parse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from pydantic import ValidationError
 
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -21,7 +22,7 @@ from mcp_progress_monitor.snapshots.definitions import (
     demo_definition,
     made_definition,
 )
-from mcp_progress_monitor.snapshots.validated import EMPTY, NOT_UTF8, InvalidValueError
+from mcp_progress_monitor.validation import EMPTY, NOT_UTF8, violations
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.cli.common import CommonOptions
@@ -77,12 +78,12 @@ def _named(common: CommonOptions) -> list[_Named]:
         return [_Named(found, _adapted(found, common)) for found in _found(common)]
     except UserError as error:
         raise CommandFailed(ExitCode.USAGE, error.details) from error
-    except InvalidValueError as error:
+    except ValidationError as error:
         raise CommandFailed(ExitCode.USAGE, _wrong(error)) from error
 
 
-def _wrong(error: InvalidValueError) -> ErrorDetails:
-    first = error.errors[0]  # without the value: it may be a secret
+def _wrong(error: ValidationError) -> ErrorDetails:
+    first = next(violations(error))  # without the value: it may be a secret
     where = first.place[-1] if first.place else ""
     if first.message == NOT_UTF8:
         return ErrorDetails("The server's command or URL is not valid UTF-8")
@@ -130,7 +131,7 @@ def _found(common: CommonOptions) -> list[ServerDefinition]:
 
 
 def url_definition(common: CommonOptions, url: str) -> HttpDefinition:
-    """The server that `--url` and its options name; `InvalidValueError` if invalid."""
+    """The server that `--url` and its options name; `ValidationError` if invalid."""
     return HttpDefinition(
         name=_host_of(url),
         url=url,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import click
+from pydantic import ValidationError
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.catalogue.documents import UnwritableError
@@ -42,7 +43,6 @@ from mcp_progress_monitor.snapshots.definitions import (
     ServerDefinition,
     StdioDefinition,
 )
-from mcp_progress_monitor.snapshots.validated import InvalidValueError
 from mcp_progress_monitor.wording import approval
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> 
         )
     try:
         definition = type(found[0]).model_validate({**found[0].model_dump(), "name": name})
-    except InvalidValueError as error:
+    except ValidationError as error:
         what = "The server's name is not valid UTF-8"
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what)) from error
     try:

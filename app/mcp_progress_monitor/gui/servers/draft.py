@@ -10,12 +10,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pydantic import ValidationError
+
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError, off_word, read_limit
 from mcp_progress_monitor.path_checks import PathKind, expanded, is_closed, path_kind
 from mcp_progress_monitor.protocol.secrets import is_secret_setting
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
 from mcp_progress_monitor.snapshots.limits import UsualLimit
-from mcp_progress_monitor.snapshots.validated import InvalidValueError
+from mcp_progress_monitor.validation import violations
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -442,8 +444,8 @@ class _Reader:
     def _made(self, fields: dict[str, Any]) -> ServerDefinition | None:
         try:
             return made_definition(fields)
-        except InvalidValueError as error:
-            for place, text in error.errors:
+        except ValidationError as error:
+            for place, text in violations(error):
                 self._errors.setdefault(self._field(place), f"{text[:1].upper()}{text[1:]}")
             return None
 

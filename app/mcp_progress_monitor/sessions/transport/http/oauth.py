@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
 
-_SDK: Final = frozenset({"mcp", "pydantic"})
 _INSTALL: Final = (
     'Install the extra "oauth" in this program\'s environment: '
     'pip install "mcp-progress-monitor[oauth]", or, if you used pipx, '
@@ -50,7 +49,7 @@ async def auth_for(
             SignInAuth,
         )
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _SDK:
+        if (error.name or "").partition(".")[0] != "mcp":
             raise
         what = "Signing in needs the MCP SDK, which is not installed"
         raise UserError(ErrorDetails(what, server, _INSTALL)) from error
