@@ -1,4 +1,4 @@
-"""Findings in free words, and findings as words, for tests that only carry them about."""
+"""Findings in free text, and findings as text, for tests that only carry them about."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _SOURCE = Source("No document", "none")
 
 
-def finding(words: str, kind: str = "") -> Finding:
-    """A finding whose sentence is `words`."""
-    return Finding(Rule("TEST-1", Level.ERROR, ALL, _SOURCE, "{words}", kind), (words,))
+def finding(text: str, kind: str = "") -> Finding:
+    """A finding whose sentence is `text`."""
+    return Finding(Rule("TEST-1", Level.ERROR, ALL, _SOURCE, "{words}", kind), (text,))
 
 
-def mark(key: str, words: str, count: int, first: int) -> ViolationCount:
-    """A mark whose sentence is `words`."""
-    return ViolationCount(key, finding(words, key), count, first)
+def mark(key: str, text: str, count: int, first: int) -> ViolationCount:
+    """A mark whose sentence is `text`."""
+    return ViolationCount(key, finding(text, key), count, first)
 
 
 def texts_of(marked: Mapping[int, tuple[Finding, ...]]) -> dict[int, str]:

@@ -61,9 +61,9 @@ def sampling(*messages: dict[str, Any], **changes: Any) -> Question:
     return form(**{**plain, "method": method, "params": params, **changes})
 
 
-def said(words: str, role: str = "user") -> dict[str, Any]:
-    """A message of a conversation, in words."""
-    return {"role": role, "content": {"type": "text", "text": words}}
+def said(expected: str, role: str = "user") -> dict[str, Any]:
+    """A message of a conversation, as text."""
+    return {"role": role, "content": {"type": "text", "text": expected}}
 
 
 def drawn(width: int, height: int) -> dict[str, Any]:

@@ -109,14 +109,14 @@ class HandTap:
     def handshake(self, info: dict[str, Any] | None = None) -> bytes:
         """What opens a session of the handshake era."""
         asked = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info or INFO}
-        told = {
+        reported = {
             "protocolVersion": "2025-11-25",
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "db", "version": "1"},
         }
         return (
             self.sent(_request(0, "initialize", asked))
-            + self.received({"jsonrpc": "2.0", "id": 0, "result": told}, 0.01)
+            + self.received({"jsonrpc": "2.0", "id": 0, "result": reported}, 0.01)
             + self.sent({"jsonrpc": "2.0", "method": "notifications/initialized"})
         )
 

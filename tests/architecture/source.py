@@ -41,9 +41,9 @@ class Module:
         gc.enable()
         return tree
 
-    def has(self, *words: str) -> bool:
+    def has(self, *arguments: str) -> bool:
         """Tell whether any of the words stands anywhere in the text."""
-        return any(word in self.text for word in words)
+        return any(word in self.text for word in arguments)
 
     @property
     def name(self) -> str:

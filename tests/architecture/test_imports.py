@@ -36,9 +36,9 @@ def _load_without_qt(names: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return _run(_LOAD, *names)
 
 
-def _run(code: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code, *words],
+        [sys.executable, "-c", code, *arguments],
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
@@ -135,8 +135,8 @@ _OURS_AFTER_PAINTING = (
 
 def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted(tmp_path: Path) -> None:
     ours = (f"mcp_progress_monitor.{name}" for name in _OURS_AFTER_PAINTING)
-    words = (str(tmp_path), *_AFTER_PAINTING, *ours)
-    done = _run(_PAINTED, *words, QT_QPA_PLATFORM="offscreen", QT_LOGGING_RULES="*=false")
+    arguments = (str(tmp_path), *_AFTER_PAINTING, *ours)
+    done = _run(_PAINTED, *arguments, QT_QPA_PLATFORM="offscreen", QT_LOGGING_RULES="*=false")
 
     assert (done.returncode, done.stderr.replace(_OFFSCREEN, "")) == (7, "")
 
@@ -178,7 +178,7 @@ _OF_NO_CALL = tuple(name for name in _OF_NO_MODEL if name != "jsonschema_rs")  #
 
 
 @pytest.mark.parametrize(
-    ("words", "unwanted"),
+    ("arguments", "unwanted"),
     [
         (["--help"], (*_HEAVY, *_OF_ENGINE, *_OF_SERVERS, *_OF_SAVED_JOBS, "anyio", "logging")),
         (["call", "--help"], (*_HEAVY, *_OF_ENGINE, *_OF_SERVERS, *_OF_SAVED_JOBS, "anyio")),
@@ -189,12 +189,12 @@ _OF_NO_CALL = tuple(name for name in _OF_NO_MODEL if name != "jsonschema_rs")  #
     ],
     ids=["help", "help of call", "servers list", "resume --list", "tools", "call"],
 )
-def test_a_command_loads_only_what_it_uses(words: list[str], unwanted: tuple[str, ...]) -> None:
+def test_a_command_loads_only_what_it_uses(arguments: list[str], unwanted: tuple[str, ...]) -> None:
     """Each of these costs from 10 to 150 ms of a command that takes 150 in all."""
     outside = {*_HEAVY, *_OF_SAVED_JOBS, "anyio", "anyio.to_thread", "logging", "msgspec"}
     outside = outside - {"store.resumes"} | {"importlib.metadata", "tomllib"}
     names = [name if name in outside else f"mcp_progress_monitor.{name}" for name in unwanted]
-    done = _run(_LISTED, " ".join(names), *words)
+    done = _run(_LISTED, " ".join(names), *arguments)
 
     assert done.returncode == 0, done.stderr
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _OF_SEVERAL_MODULES = {
     "unit/cli/test_main.py": "the command line as a whole: `main` is in the package itself",
-    "unit/tracker/test_invariants.py": "what holds for the tracker, whatever it is told",
+    "unit/tracker/test_invariants.py": "what holds for the tracker, whatever happens",
     "gui/test_clocks.py": "deadlines from the session to the row",
     "gui/test_every_window.py": "what holds for every window",
     "gui/schema_form/test_hostile_forms.py": "forms of hostile schemas, wherever they are shown",

@@ -1,4 +1,4 @@
-"""Window, terminal and reports say the same thing in the same words: those of `wording`."""
+"""Window, terminal and reports say the same thing with the same text: that of `wording`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ _STATUS: Final = Path("/proc/self/status")
 
 
 def own_bytes() -> int | None:
-    """Bytes of this process that are in memory and of no file; None where that is not told.
+    """Bytes of this process that are in memory and of no file; None if unknown.
 
     Linux alone tells it.
     """
@@ -20,5 +20,5 @@ def own_bytes() -> int | None:
 
 
 def growth(before: int | None, after: int | None, count: int) -> float | None:
-    """Bytes that each of `count` things took, at least 0; None where memory is not told."""
+    """Bytes that each of `count` things took, at least 0; None if unknown."""
     return None if before is None or after is None else max(0.0, (after - before) / count)

@@ -5,7 +5,7 @@ lines a chunk), `search` trickles under integer tokens, `build` trickles with me
 and talks on stderr. Each round makes requests, and answers them; in every tenth one is an error.
 
 There are as many jobs in a long recording as in a short one, but longer ones: what a frame costs
-can be told by comparing two lengths.
+shows when two lengths are compared.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def opening(connection: str) -> Iterator[Line]:
     """The connection of a server is opened and negotiated."""
     client = {"name": "MCP Progress Monitor", "version": "1"}
     asked = {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": client}
-    told = {"protocolVersion": _REVISION, "capabilities": {"tools": {}}, "serverInfo": client}
+    reported = {"protocolVersion": _REVISION, "capabilities": {"tools": {}}, "serverInfo": client}
     yield 0.01, connection, Channel.EVENT, _json({"event": "opened", "transport": "stdio"})
     yield 0.01, connection, Channel.SENT, message(id=0, method="initialize", params=asked)
-    yield 0.05, connection, Channel.RECEIVED, message(id=0, result=told)
+    yield 0.05, connection, Channel.RECEIVED, message(id=0, result=reported)
     yield 0.01, connection, Channel.SENT, message(method="notifications/initialized")
 
 
@@ -98,8 +98,8 @@ def _round(turn: int, flood_ticks: int) -> Iterator[Line]:
     for step in range(1, _STEPS + 1):
         yield from itertools.islice(ticks, flood_ticks * _FLOODING // _STEPS)
         yield tick(0.5, _SEARCH, search, step, _STEPS, None)
-        words = f"Step {step} of {_STEPS}: compiling part {turn}"
-        yield tick(0.7, _BUILD, build, step, _STEPS, words)
+        text = f"Step {step} of {_STEPS}: compiling part {turn}"
+        yield tick(0.7, _BUILD, build, step, _STEPS, text)
         if step % 4 == 0:
             yield 0.01, _BUILD, Channel.STDERR, f"warning: part {turn}.{step} is slow".encode()
     yield from ticks
@@ -133,19 +133,19 @@ def request(connection: str, id_: int, token: Any, arguments: dict[str, Any]) ->
     return 0.01, connection, Channel.SENT, raw
 
 
-def reply(connection: str, id_: int, words: str) -> Line:
+def reply(connection: str, id_: int, expected: str) -> Line:
     """The result of a call."""
-    content = [{"type": "text", "text": words}]
+    content = [{"type": "text", "text": expected}]
     raw = message(id=id_, result={"content": content, "isError": False})
     return 0.2, connection, Channel.RECEIVED, raw
 
 
 def tick(
-    passed: float, connection: str, token: Any, step: int, total: int, words: str | None
+    passed: float, connection: str, token: Any, step: int, total: int, expected: str | None
 ) -> Line:
     """One progress notification."""
     # Put together by hand: encoding would take most of the time that a million frames need.
-    message = "" if words is None else f',"message":{json.dumps(words)}'
+    message = "" if expected is None else f',"message":{json.dumps(expected)}'
     text = (
         '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
         f'{json.dumps(token)},"progress":{step},"total":{total}{message}}}}}'

@@ -48,8 +48,8 @@ def _call(connection: str, number: int, *, is_ended: bool, ticks: int = _TICKS) 
     token = f"{connection}-{number}"
     yield made.request(connection, number, token, {"path": f"/data/{number}"})
     for step in range(1, ticks + 1):
-        words = f"Step {step} of {ticks}"
-        yield made.tick(_SECONDS, connection, token, step, ticks, words)
+        text = f"Step {step} of {ticks}"
+        yield made.tick(_SECONDS, connection, token, step, ticks, text)
     if is_ended:
         yield made.reply(connection, number, "done")
 

@@ -55,12 +55,12 @@ async def many_servers(servers: str, busy: str, seconds: str) -> dict[str, Any]:
             await _until_all(engine, names, _GONE)
             moments.append(time.perf_counter())
             beating.cancel_scope.cancel()
-        told = sum(job.tick_count for job in snapshots(engine))
+        reported = sum(job.tick_count for job in snapshots(engine))
     figures = {
         "connect_s": moments[1] - moments[0],
         "disconnect_s": moments[3] - moments[2],
         "lost": len(names) - connected,
-        "ticks_lost": watch.count - told,
+        "ticks_lost": watch.count - reported,
         "ticks_per_s": watch.count / spent,
         "cpu_percent": share / spent * 100,
     }

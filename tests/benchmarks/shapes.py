@@ -84,9 +84,14 @@ def _message(method: str, **params: Any) -> str:
 
 def _form(text: str) -> str:
     """A form out of a message with these words for its fields."""
-    words = {'"TOKEN"': "%(token)s", "111": "%(progress)d", "999": "%(total)d", "777": "%(place)d"}
+    expected = {
+        '"TOKEN"': "%(token)s",
+        "111": "%(progress)d",
+        "999": "%(total)d",
+        "777": "%(place)d",
+    }
     text = text.replace("%", "%%")
-    for word, field in words.items():
+    for word, field in expected.items():
         text = text.replace(word, field)
     return text
 

@@ -126,14 +126,14 @@ def _round(environ: Mapping[str, str], data: str) -> _Round:
         ours,
         float(_last_line((sys.executable, "-c", code), environ)),
         {
-            name: float(_last_line((*own, *words, *_in(data, words)), environ))
-            for name, words in _COMMANDS.items()
+            name: float(_last_line((*own, *arguments, *_in(data, arguments)), environ))
+            for name, arguments in _COMMANDS.items()
         },
     )
 
 
-def _in(data: str, words: Sequence[str]) -> Sequence[str]:
-    return () if "--help" in words else ("--data-dir", data)
+def _in(data: str, arguments: Sequence[str]) -> Sequence[str]:
+    return () if "--help" in arguments else ("--data-dir", data)
 
 
 def _painted(command: Sequence[str], environ: Mapping[str, str]) -> _Painted:

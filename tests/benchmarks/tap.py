@@ -147,13 +147,13 @@ class _Bench:
         self._folder = folder
         self._environ = environ
         tap = [*paths.program_command(), "tap", "--data-dir", str(folder / "data"), "--"]
-        self._words: Mapping[bool, Sequence[str]] = {False: (), True: tap}
+        self._texts: Mapping[bool, Sequence[str]] = {False: (), True: tap}
 
     @contextlib.contextmanager
     def session(self, *command: str, is_tapped: bool) -> Iterator[_Session]:
         """A server that is ended by closing its input."""
         with subprocess.Popen(
-            [*self._words[is_tapped], *command],
+            [*self._texts[is_tapped], *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -192,8 +192,8 @@ class _Bench:
     @contextlib.contextmanager
     def http_tap(self, port: int) -> Iterator[int]:
         """A tap to a server on a port of this machine; the port of the tap."""
-        words = [*self._words[True][:-1], "--to", f"http://127.0.0.1:{port}/mcp"]
-        with _port_of([*words, "--listen", "127.0.0.1:0"], self._environ) as own:
+        arguments = [*self._texts[True][:-1], "--to", f"http://127.0.0.1:{port}/mcp"]
+        with _port_of([*arguments, "--listen", "127.0.0.1:0"], self._environ) as own:
             yield own
 
     def _recordings(self) -> list[Path]:

@@ -17,7 +17,7 @@ class Waiting:
         self._waited = _waited_s()
 
     def percent(self) -> float | None:
-        """The share of the time that the main thread waited for a processor; None if not told."""
+        """The share of the time that the main thread waited for a processor; None if unknown."""
         waited = _waited_s()
         if waited is None or self._waited is None:
             return None

@@ -29,12 +29,12 @@ _PATIENCE_S: Final = 120.0
 async def _watching(
     taps: int, rate: int, seconds: float
 ) -> AsyncIterator[tuple[Program, subprocess.Popen[bytes]]]:
-    """A window, and a process whose taps it watches; they write once told so on stdin."""
+    """A window, and a process whose taps it watches; they write once instructed on stdin."""
     with tempfile.TemporaryDirectory(prefix="bench-watch-") as folder:
         live = Path(folder) / "recordings" / "live"
-        words = [str(live), str(taps), str(rate), str(seconds)]
+        arguments = [str(live), str(taps), str(rate), str(seconds)]
         with subprocess.Popen(  # noqa: ASYNC220  # it takes no time to begin with
-            [sys.executable, "-m", "tests.benchmarks.tapping", *words],
+            [sys.executable, "-m", "tests.benchmarks.tapping", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         ) as process:

@@ -104,44 +104,44 @@ FRAME = 32
 class EveryWindow(QObject):
     """Makes the windows; `words` stand for every name, title, message and value of others."""
 
-    def __init__(self, words: str, folder: Path) -> None:
+    def __init__(self, text: str, folder: Path) -> None:
         super().__init__()
-        self._words = words
+        self._texts = text
         self._folder = folder
         self.kept: list[QWidget] = []
-        """What was made; it goes with this object, not while it may still be told something."""
+        """What was made; it goes with this object, not while it may still get calls."""
         self.appearance = Appearance(QWidget().palette(), resource("icons"), self)
         self._snapshots = [
             job(id=1, **self._foreign()),
-            resumable(2, resume_note=words, **self._foreign()),
-            job(id=3, task=TaskSnapshot(words, words, words, is_ours_to_cancel=True)),
+            resumable(2, resume_note=text, **self._foreign()),
+            job(id=3, task=TaskSnapshot(text, text, text, is_ours_to_cancel=True)),
         ]
         stdio = StdioDefinition(
-            name=words,
-            command=words,
-            args=(words,),
-            env={words: words, "KEY": "${env:X}"},
-            cwd=words,
-            watch=FileWatch(is_on=True, paths=(words,), patterns=(words,)),
+            name=text,
+            command=text,
+            args=(text,),
+            env={text: text, "KEY": "${env:X}"},
+            cwd=text,
+            watch=FileWatch(is_on=True, paths=(text,), patterns=(text,)),
         )
-        oauth = OAuthClient(client_id=words, client_secret="${keyring:a/s}", scope=words)
+        oauth = OAuthClient(client_id=text, client_secret="${keyring:a/s}", scope=text)
         http = HttpDefinition(
-            name="h", url="https://a.example/" + "x" * 200, headers={"X-A": words}, oauth=oauth
+            name="h", url="https://a.example/" + "x" * 200, headers={"X-A": text}, oauth=oauth
         )
         self._stdio, self._http = stdio, http
-        tool = Tool(words, words, words * 40, _schema(words), "optional", {})
-        argument = PromptArgument(words, words, words, True)
+        tool = Tool(text, text, text * 40, _schema(text), "optional", {})
+        argument = PromptArgument(text, text, text, True)
         self._server = ServerSnapshot(
-            words,
+            text,
             stdio,
             state=ServerState.CONNECTED,
-            server_info={"name": words, "title": words, "version": words},
-            instructions=words,
+            server_info={"name": text, "title": text, "version": text},
+            instructions=text,
             tools=(tool,),
-            resources=(Resource("file:///" + words, words, words, words, None, None, {}),),
-            prompts=(Prompt(words, words, words, (argument,), {}),),
-            error=ErrorDetails(words, words, words),
-            stderr_tail=(words,),
+            resources=(Resource("file:///" + text, text, text, text, None, None, {}),),
+            prompts=(Prompt(text, text, text, (argument,), {}),),
+            error=ErrorDetails(text, text, text),
+            stderr_tail=(text,),
         )
 
     def all(self) -> Iterator[tuple[str, QWidget]]:
@@ -156,35 +156,35 @@ class EveryWindow(QObject):
 
     def main(self, *, is_recording: bool = False) -> MainWindow:
         """The window with every pane, all of them made; `is_recording` one of a recording."""
-        words = self._words
+        text = self._texts
         engine = Engine()
         parts = QObject(self)
         models = Models(engine.timeline, parts)
         models.follow(engine)
         source = FakeJobs(*self._snapshots)
         for held in self._snapshots:
-            marked = held._replace(marks=(mark("late", words, 1, 1),))
+            marked = held._replace(marks=(mark("late", text, 1, 1),))
             source.details[held.id] = detail(marked, **course(20))
         models.jobs.set_source(source)
         models.servers.set_source(FakeServers(self._server))
         asked = self._questions()
         models.questions.set_source(asked.questions, asked.snapshot, asked.now)
-        params = {"level": "error", "data": words, "logger": words}
+        params = {"level": "error", "data": text, "logger": text}
         kind = "notifications/message"
         models.server_log.add(
-            [NotificationReceived(1, words, 0.0, 1.7e9, Side.SERVER, kind, params, ())]
+            [NotificationReceived(1, text, 0.0, 1.7e9, Side.SERVER, kind, params, ())]
         )
-        found = [result(BLANK, 1, words), result(FLOOD, 2, words, job=1)]
+        found = [result(BLANK, 1, text), result(FLOOD, 2, text, job=1)]
         models.findings.watch.changed.emit(found)
-        models.findings.set_ignored([("JR-2", words)])
+        models.findings.set_ignored([("JR-2", text)])
         status = StatusBar(None, models.servers, models.traffic.timeline, self.appearance)
-        why = words if is_recording else ""
+        why = text if is_recording else ""
         window = MainWindow(models, status, self.appearance, Preferences(self._folder), why)
         window.add_to_view_menu([CommandAction(MINI, window)])
         models.feed.setParent(window)
         window.show_jobs(are_any=True)
-        window.notices.show_error(ErrorDetails(words, words, words, words))
-        window.tool_bar.set_servers([SavedServer(words), SavedServer(words + "2", is_up=True)])
+        window.notices.show_error(ErrorDetails(text, text, text, text))
+        window.tool_bar.set_servers([SavedServer(text), SavedServer(text + "2", is_up=True)])
         for step in window.late.steps():
             step()
         window.traffic_pane.make_details()
@@ -194,14 +194,14 @@ class EveryWindow(QObject):
         window.question_panel.current()  # else it is made in a later turn
         if is_recording:
             banner = RecordingBanner(self._folder / "a.mcprec", self.appearance, window)
-            banner.show_errors([ErrorDetails(words, words)])
+            banner.show_errors([ErrorDetails(text, text)])
             window.add_bar(banner)
             replay = replay_of(FakePlayer(0.0, 1.0), window)
             window.add_bar(ReplayBar(replay, None, self.appearance, window))
         else:
             bar = SignInBar(self.appearance, window)
             window.add_bar(bar)
-            bar.show_sign_ins([SignIn(words, "https://a.example/" + words)])
+            bar.show_sign_ins([SignIn(text, "https://a.example/" + text)])
         return window
 
     def _mini(self) -> MiniWindow:
@@ -212,52 +212,52 @@ class EveryWindow(QObject):
         return MiniWindow(jobs, self.appearance, Preferences(self._folder), owner)
 
     def _dialogs(self) -> Iterator[QWidget]:
-        words, appearance, folder = self._words, self.appearance, self._folder
+        text, appearance, folder = self._texts, self.appearance, self._folder
         calls = CallDialog(appearance)
         calls.form.set_servers([self._server])
         calls.form.send()
         yield calls
         yield from self._editors()
         yield self._import()
-        export = ServerExportDialog([words, "b"], FORMS, appearance)
-        export.show_text(words * 100, [words] * 30)
+        export = ServerExportDialog([text, "b"], FORMS, appearance)
+        export.show_text(text * 100, [text] * 30)
         yield export
         yield self._watch()
-        yield ConsentDialog(words, [self._stdio])
-        yield _case("several", ConsentDialog(words, [self._stdio, self._http]))
-        yield SavedServerDialog(ErrorDetails(words, words), self._stdio)
-        yield RemoveQuestion(words, self._snapshots, is_saved=True, secrets=[words] * 12)
+        yield ConsentDialog(text, [self._stdio])
+        yield _case("several", ConsentDialog(text, [self._stdio, self._http]))
+        yield SavedServerDialog(ErrorDetails(text, text), self._stdio)
+        yield RemoveQuestion(text, self._snapshots, is_saved=True, secrets=[text] * 12)
         yield from self._questions_about_jobs()
-        rule = QuestionRule(mode="answer", delay_s=2, answer={"a": words})
+        rule = QuestionRule(mode="answer", delay_s=2, answer={"a": text})
         saved = SavedCalls()
-        saved.save(SavedCall(words, words, words, "tools/call", words, {words: words}))
+        saved.save(SavedCall(text, text, text, "tools/call", text, {text: text}))
         yield SavedCallsDialog(saved)
         yield SaveCallDialog(next(iter(saved)), saved.folders)
-        yield RulesDialog(words, QuestionRules(sampling=rule, form=rule), appearance)
-        yield RootsDialog(words, [Root(uri="file:///" + words, name=words)] * 3, appearance)
+        yield RulesDialog(text, QuestionRules(sampling=rule, form=rule), appearance)
+        yield RootsDialog(text, [Root(uri="file:///" + text, name=text)] * 3, appearance)
         runs = [detail(job(id=n, **self._foreign()), **course(20)) for n in (1, 2)]
         yield CompareDialog(runs[0], runs[1], appearance)
         yield StatisticsDialog(FakeJobs(*self._snapshots))
-        tasks = TasksDialog(words, appearance)
-        tasks.show_tasks([ListedTask(TaskView(words, words, message=words), 1)])
+        tasks = TasksDialog(text, appearance)
+        tasks.show_tasks([ListedTask(TaskView(text, text, message=text), 1)])
         yield tasks
         doctor = DoctorPane(appearance)
-        doctor.show_report(CRASHED._replace(server=words, address=words), 0.0)
+        doctor.show_report(CRASHED._replace(server=text, address=text), 0.0)
         yield doctor
         recordings = RecordingsDialog(
-            folder / words.replace("/", "_"), RecordingChoices(), appearance
+            folder / text.replace("/", "_"), RecordingChoices(), appearance
         )
-        path = folder / (words.replace("/", "_") + ".mcprec")
+        path = folder / (text.replace("/", "_") + ".mcprec")
         recordings.show_entries([RecordingEntry(path, (path,), 900, time.time(), False)])
         yield recordings
         report = folder / "defect-1.log"
-        report.write_text(words * 100, encoding="utf-8")
+        report.write_text(text * 100, encoding="utf-8")
         yield CrashReportDialog(report)
         held = QWidget()
         self.kept.append(held)
         yield FilterHelp(held)
-        yield NoteEditor(7, words, held)
-        yield MessagesDialog((words, words), (words, words * 2), appearance, held)
+        yield NoteEditor(7, text, held)
+        yield MessagesDialog((text, text), (text, text * 2), appearance, held)
         yield from self._settings()
         yield self._palette(held)
         offers = ServerPage(appearance)
@@ -268,19 +268,19 @@ class EveryWindow(QObject):
         yield ManualWindow(held)
 
     def _palette(self, held: QWidget) -> Palette:
-        words = self._words
+        text = self._texts
         palette = Palette(self.appearance, held)
-        entries = [PaletteEntry("a", words, words, words, "next", str, words)]
-        palette.model.set_entries(entries, [words])
+        entries = [PaletteEntry("a", text, text, text, "next", str, text)]
+        palette.model.set_entries(entries, [text])
         return palette
 
     def _settings(self) -> Iterator[QWidget]:
-        held, look, words = self.kept[0], self.appearance, self._words
+        held, look, text = self.kept[0], self.appearance, self._texts
         assert isinstance(held, MainWindow)
-        facts = {"folder": str(self._folder / words.replace("/", "_"))}
+        facts = {"folder": str(self._folder / text.replace("/", "_"))}
 
         def page(section: type[Section], on: QWidget) -> QWidget:
-            return SettingsForm(section(), look, on, [words, "b"], facts)
+            return SettingsForm(section(), look, on, [text, "b"], facts)
 
         pages = [
             *(
@@ -297,10 +297,10 @@ class EveryWindow(QObject):
     def _editors(self) -> Iterator[QWidget]:
         for kind, definition in ((ServerKind.COMMAND, self._stdio), (ServerKind.URL, self._http)):
             for place in range(3):
-                entry = CatalogueEntry(definition, origin=self._words)
+                entry = CatalogueEntry(definition, origin=self._texts)
                 editor = ServerEditor(self.appearance, entry=entry)
-                editor.set_keyring(ErrorDetails(self._words, self._words))
-                editor.show_refusal(ErrorDetails(self._words, self._words))
+                editor.set_keyring(ErrorDetails(self._texts, self._texts))
+                editor.show_refusal(ErrorDetails(self._texts, self._texts))
                 editor.tabs.setCurrentIndex(place)
                 yield _case(f"{kind.name.lower()} {place}", editor)
 
@@ -311,18 +311,18 @@ class EveryWindow(QObject):
         yield ReissueQuestion(many)
         for action in EndAction:
             question = EndQuestion(action)
-            question.add(many, self._words)
+            question.add(many, self._texts)
             yield _case(action.value, question)
 
     def _import(self) -> ImportDialog:
-        words = self._words
+        text = self._texts
         path = self._folder / "mcp.json"
         inputs = [
-            {"id": words, "description": words, "password": True},
-            {"id": "r", "description": words, "options": [words, "b"]},
+            {"id": text, "description": text, "password": True},
+            {"id": "r", "description": text, "options": [text, "b"]},
         ]
-        server = {"command": words, "args": ["${input:r}"], "env": {words: f"${{input:{words}}}"}}
-        servers = {words: server, "b": server, "broken": {"args": ["x"]}}
+        server = {"command": text, "args": ["${input:r}"], "env": {text: f"${{input:{text}}}"}}
+        servers = {text: server, "b": server, "broken": {"args": ["x"]}}
         path.write_text(json.dumps({"inputs": inputs, "servers": servers}), encoding="utf-8")
         dialog = ImportDialog([FoundFile(VS_CODE, path)], self.appearance)
         dialog.open_file(path)
@@ -331,52 +331,52 @@ class EveryWindow(QObject):
         return dialog
 
     def _watch(self) -> WatchDialog:
-        words = self._words
-        path = self._folder / words.replace("/", "_")
-        launch = Launch(words, (words,))
+        text = self._texts
+        path = self._folder / text.replace("/", "_")
+        launch = Launch(text, (text,))
         servers = [
-            ClientServer(CURSOR, path, words, (words,), launch, project=path),
-            ClientServer(CURSOR, path, words, ("t",), launch, EntryTap(words, 3)),
-            ClientServer(VS_CODE, path, words, ("s",), why_not=words, is_shared=True),
+            ClientServer(CURSOR, path, text, (text,), launch, project=path),
+            ClientServer(CURSOR, path, text, ("t",), launch, EntryTap(text, 3)),
+            ClientServer(VS_CODE, path, text, ("s",), why_not=text, is_shared=True),
         ]
         dialog = WatchDialog(self.appearance)
-        dialog.show_servers(servers, {}, [ErrorDetails(words, words)], wanted=servers[:1])
-        dialog.show_preview(dialog.request(), [words] * 60)
-        dialog.show_done(words)
+        dialog.show_servers(servers, {}, [ErrorDetails(text, text)], wanted=servers[:1])
+        dialog.show_preview(dialog.request(), [text] * 60)
+        dialog.show_done(text)
         return dialog
 
     def _questions(self) -> FakeQuestions:
-        words = self._words
-        message = {"role": "user", "content": {"type": "text", "text": words}}
+        expected = self._texts
+        message = {"role": "user", "content": {"type": "text", "text": expected}}
         return FakeQuestions(
-            form(server=words, message=words, schema=_schema(words)),
-            page("https://a.example/" + "x" * 300, server=words, message=words),
-            sampling(message, server=words),
+            form(server=expected, message=expected, schema=_schema(expected)),
+            page("https://a.example/" + "x" * 300, server=expected, message=expected),
+            sampling(message, server=expected),
         )
 
     def _foreign(self) -> dict[str, Any]:
-        words = self._words
+        text = self._texts
         fields = ("server", "method", "name", "summary", "token", "message")
-        return dict.fromkeys(fields, words)
+        return dict.fromkeys(fields, text)
 
 
-def _case(words: str, widget: QWidget) -> QWidget:
-    widget.setProperty("case", words)
+def _case(text: str, widget: QWidget) -> QWidget:
+    widget.setProperty("case", text)
     return widget
 
 
-def _schema(words: str) -> dict[str, Any]:
-    text = {"type": "string", "title": words, "description": words}
+def _schema(message: str) -> dict[str, Any]:
+    text = {"type": "string", "title": message, "description": message}
     fields: dict[str, Any] = {
-        words: text,
-        "flag": {"type": "boolean", "description": words},
-        "choice": {"enum": [words, "b"]},
-        "many": {"type": "array", "items": {"enum": [words, "b"]}},
-        "list": {"type": "array", "items": text, "default": [words]},
-        "inner": {"type": "object", "properties": {words: text}, "required": [words]},
-        "either": {"oneOf": [{"title": words, "type": "string"}, {"type": "integer"}]},
+        message: text,
+        "flag": {"type": "boolean", "description": message},
+        "choice": {"enum": [message, "b"]},
+        "many": {"type": "array", "items": {"enum": [message, "b"]}},
+        "list": {"type": "array", "items": text, "default": [message]},
+        "inner": {"type": "object", "properties": {message: text}, "required": [message]},
+        "either": {"oneOf": [{"title": message, "type": "string"}, {"type": "integer"}]},
     }
-    return {"type": "object", "properties": fields, "required": [words, "inner", "list"]}
+    return {"type": "object", "properties": fields, "required": [message, "inner", "list"]}
 
 
 def screen_environ(width: int, height: int, scale: float, folder: Path) -> dict[str, str]:

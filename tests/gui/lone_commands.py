@@ -30,8 +30,8 @@ def asked(commands: Commands, command: Command) -> list[object]:
     """Carry out `command` from now on by noting what it is to act on."""
     said: list[object] = []
 
-    def note(*words: object) -> None:
-        said.append(words[0] if len(words) == 1 else words)
+    def note(*arguments: object) -> None:
+        said.append(arguments[0] if len(arguments) == 1 else arguments)
 
     commands.carry_out(command, note)
     return said

@@ -48,7 +48,7 @@ def save(folder: Path, **servers: object) -> None:
     (folder / "servers.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
 
 
-def told(program: Program) -> str:
+def reported(program: Program) -> str:
     return "\n".join(error.as_text() for error in program.window.notices.errors())
 
 

@@ -1,4 +1,4 @@
-"""Tasks on Qt's loop: owned, told of, cancelled."""
+"""Tasks on Qt's loop: owned, reported, cancelled."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ async def _fail(error: Exception) -> None:
 
 
 async def test_an_error_in_a_task_is_reported_with_a_message_and_the_others_go_on() -> None:
-    told, done = _Told(), anyio.Event()
+    reported, done = _Told(), anyio.Event()
 
     async def goes_on() -> None:
         done.set()
 
-    async with told.tasks() as tasks:
+    async with reported.tasks() as tasks:
         tasks.start("fails", _fail, UserError(ErrorDetails("No such server")))
         tasks.start("goes on", goes_on)
         await done.wait()
         await anyio.lowlevel.checkpoint()
-    assert told.errors == [ErrorDetails("No such server")]
-    assert told.bugs == []
+    assert reported.errors == [ErrorDetails("No such server")]
+    assert reported.bugs == []
 
 
 async def test_an_error_of_our_own_is_reported_apart_from_errors() -> None:
-    told, error = _Told(), ValueError("ours")
-    async with told.tasks() as tasks:
+    reported, error = _Told(), ValueError("ours")
+    async with reported.tasks() as tasks:
         tasks.start("fails", _fail, error)
         with anyio.fail_after(PATIENCE_S):
-            while not told.bugs:  # the list is the very thing under test
+            while not reported.bugs:  # the list is the very thing under test
                 await anyio.lowlevel.checkpoint()
-    assert told.bugs == [error]
-    assert told.errors == []
+    assert reported.bugs == [error]
+    assert reported.errors == []
 
 
 async def test_leaving_cancels_what_still_runs_and_waits_for_it() -> None:
-    told, ended, started = _Told(), [], anyio.Event()
+    reported, ended, started = _Told(), [], anyio.Event()
 
     async def runs_for_ever() -> None:
         try:
@@ -66,37 +66,37 @@ async def test_leaving_cancels_what_still_runs_and_waits_for_it() -> None:
         finally:
             ended.append(True)
 
-    async with told.tasks() as tasks:
+    async with reported.tasks() as tasks:
         tasks.start("for ever", runs_for_ever)
         await started.wait()
     assert ended == [True]
 
 
 async def test_of_many_tasks_a_few_start_in_a_turn_and_each_error_is_reported() -> None:
-    told, started = _Told(), []
+    reported, started = _Told(), []
 
     async def start(number: int) -> None:
         started.append(number)
         if number % 50 == 0:
             raise UserError(ErrorDetails(f"No such job {number}"))
 
-    async with told.tasks() as tasks:
+    async with reported.tasks() as tasks:
         tasks.start_each("start", start, range(1, 101))
         await anyio.lowlevel.checkpoint()
         assert 0 < len(started) < 50
         with anyio.fail_after(PATIENCE_S):
-            while len(told.errors) < 2:  # the list is the very thing under test
+            while len(reported.errors) < 2:  # the list is the very thing under test
                 await anyio.lowlevel.checkpoint()
     assert started == [*range(1, 101)]
-    assert [each.what for each in told.errors] == ["No such job 50", "No such job 100"]
+    assert [each.what for each in reported.errors] == ["No such job 50", "No such job 100"]
 
 
 async def test_a_task_after_the_end_is_not_started() -> None:
-    told = _Told()
-    async with told.tasks() as tasks:
+    reported = _Told()
+    async with reported.tasks() as tasks:
         pass
     tasks.start("late", _fail, ValueError("never raised"))
-    assert told.bugs == []
+    assert reported.bugs == []
 
 
 def test_the_loop_runs_processes_and_returns_what_main_returns() -> None:

@@ -34,8 +34,8 @@ class _Queued:
         self.queue.add(handle)
         return handle
 
-    def note(self, *words: object) -> None:
-        for word in words:
+    def note(self, *arguments: object) -> None:
+        for word in arguments:
             self.add(self.ran.append, word)
 
     def close(self) -> None:

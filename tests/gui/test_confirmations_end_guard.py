@@ -75,9 +75,9 @@ def questions(program: Program) -> list[EndQuestion]:
     return [each for each in program.window.findChildren(EndQuestion) if each.isVisible()]
 
 
-def click(question: EndQuestion, words: str) -> None:
+def click(question: EndQuestion, message: str) -> None:
     buttons = question.findChildren(QPushButton)
-    next(each for each in buttons if each.text().replace("&", "") == words).click()
+    next(each for each in buttons if each.text().replace("&", "") == message).click()
 
 
 def ask(program: Program, action: str) -> None:

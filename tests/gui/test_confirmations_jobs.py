@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 
-def button(box: QMessageBox, words: str) -> QPushButton:
-    return next(b for b in box.findChildren(QPushButton) if b.text().replace("&", "") == words)
+def button(box: QMessageBox, message: str) -> QPushButton:
+    return next(b for b in box.findChildren(QPushButton) if b.text().replace("&", "") == message)
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def reissue(qtbot: QtBot) -> ReissueQuestion:
 
 def test_forgetting_says_what_is_lost(forget: ForgetQuestion) -> None:
     assert forget.text() == "Forget 2 resumable jobs?"
-    told = forget.informativeText()
-    assert "Nightly <b>, local-db, 40.0\u00a0%, saved 0 s ago" in told
-    assert "deleted permanently" in told
+    reported = forget.informativeText()
+    assert "Nightly <b>, local-db, 40.0\u00a0%, saved 0 s ago" in reported
+    assert "deleted permanently" in reported
     assert forget.textFormat() is Qt.TextFormat.PlainText
 
 
@@ -63,9 +63,9 @@ def test_agreeing_forgets_and_cancelling_does_not(qtbot: QtBot, forget: ForgetQu
     with qtbot.assertNotEmitted(forget.forget_confirmed):
         button(forget, "Cancel").click()
     forget.open()
-    with qtbot.waitSignal(forget.forget_confirmed) as told:
+    with qtbot.waitSignal(forget.forget_confirmed) as signal:
         button(forget, "Forget").click()
-    assert told.args == [(1, 2), True]
+    assert signal.args == [(1, 2), True]
 
 
 def test_enter_alone_loses_nothing(forget: ForgetQuestion) -> None:
@@ -88,10 +88,10 @@ def test_many_requests_are_named_counted_and_sent_together(qtbot: QtBot) -> None
     question = ReissueQuestion([failed, *map(resumable, range(1, 8))])
     qtbot.addWidget(question)
     assert question.text() == "Send 8 requests again from the start?"
-    told = question.informativeText()
-    assert "• crawl" in told
-    assert "and 3 more" in told
-    assert "Resume continues where 7 of these jobs stopped." in told
+    reported = question.informativeText()
+    assert "• crawl" in reported
+    assert "and 3 more" in reported
+    assert "Resume continues where 7 of these jobs stopped." in reported
     question.open()
     with qtbot.waitSignal(question.reissue_confirmed) as approved:
         button(question, "Re-issue").click()
@@ -103,9 +103,9 @@ def test_agreeing_to_reissue_tells_whether_to_ask_again(
     qtbot: QtBot, reissue: ReissueQuestion, is_asked: bool
 ) -> None:
     reissue.never_again.setChecked(not is_asked)
-    with qtbot.waitSignal(reissue.reissue_confirmed) as told:
+    with qtbot.waitSignal(reissue.reissue_confirmed) as signal:
         button(reissue, "Re-issue").click()
-    assert told.args == [(1,), is_asked]
+    assert signal.args == [(1,), is_asked]
 
 
 def test_cancelling_reissues_nothing(qtbot: QtBot, reissue: ReissueQuestion) -> None:

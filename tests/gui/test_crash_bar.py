@@ -27,9 +27,9 @@ class Window(QWidget):
         self.column.addWidget(bar)
 
 
-def press(part: QWidget, words: str) -> None:
+def press(part: QWidget, message: str) -> None:
     found = part.findChildren(QPushButton)
-    next(each for each in found if words in each.text().replace("&", "")).click()
+    next(each for each in found if message in each.text().replace("&", "")).click()
 
 
 def test_new_reports_are_offered_once(qtbot: QtBot, data_dir: Path) -> None:

@@ -47,9 +47,9 @@ def files(*paths: Path) -> QMimeData:
     return data
 
 
-def text(words: str) -> QMimeData:
+def text(message: str) -> QMimeData:
     data = QMimeData()
-    data.setText(words)
+    data.setText(message)
     return data
 
 
@@ -101,7 +101,7 @@ def test_the_window_says_what_it_takes_and_hands_it_on(
     window = window_on(qtbot, data_dir)
     heard: list[Sequence[str]] = []
     window.dropped.connect(heard.append)
-    data, nothing = files(tmp_path / "a.mcprec"), text("words")
+    data, nothing = files(tmp_path / "a.mcprec"), text("message")
     place = window.rect().center()
     enter = QDragEnterEvent(place, COPY, nothing, LEFT, NONE)
     window.dragEnterEvent(enter)
@@ -186,14 +186,14 @@ async def test_what_is_nothing_of_ours_is_reported(
 
 
 async def test_a_recordings_window_takes_recordings_alone(qapp: QApplication) -> None:
-    told: list[object] = []
+    reported: list[object] = []
     opened: list[object] = []
     holder = QObject()
-    async with BackgroundTasks(told.append, told.append) as tasks:
-        drops = Drops(holder, tasks, told.append, is_live=False)
+    async with BackgroundTasks(reported.append, reported.append) as tasks:
+        drops = Drops(holder, tasks, reported.append, is_live=False)
         drops.recording_dropped.connect(opened.append)
         drops.take(("https://a.example",))
-        await until(lambda: len(told) == 1)
+        await until(lambda: len(reported) == 1)
         drops.take(("a.mcprec",))
-        await until(lambda: len(told) == 2)  # there is no such file
+        await until(lambda: len(reported) == 2)  # there is no such file
     assert opened == []

@@ -168,8 +168,8 @@ def test_every_control_has_a_name_for_screen_readers(windows: list[tuple[str, QW
     for name, window in windows:
         for part in controls_of(window):
             count += 1
-            told = QAccessible.queryAccessibleInterface(part)
-            if not told.text(QAccessible.Text.Name).strip():
+            reported = QAccessible.queryAccessibleInterface(part)
+            if not reported.text(QAccessible.Text.Name).strip():
                 nameless.append(f"{name}: {type(part).__name__} in {type(part.parent()).__name__}")
     assert nameless == []
     assert count > 600  # else nothing was walked through
@@ -245,8 +245,8 @@ def test_tool_tips_say_what_happens_and_end_with_their_keys(
             first = tip.partition("\n")[0]
             keys = first.find("(Ctrl+")
             ends_with_keys = keys < 0 or first.endswith(")")
-            is_told = first != part.text()  # what has no tip shows its words
-            if is_told and (first.partition(" ")[0] in _NO_VERBS or not ends_with_keys):
+            is_reported = first != part.text()  # what has no tip shows its text
+            if is_reported and (first.partition(" ")[0] in _NO_VERBS or not ends_with_keys):
                 odd.add(first)
     assert odd == set()
 

@@ -1,4 +1,4 @@
-"""From a wish in a pane to a file, and to what is told of it."""
+"""From a wish in a pane to a file, and to its report."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Window(QMainWindow):
         return found
 
 
-class Told:
-    """What the user was told of, and that there is something at last."""
+class Reports:
+    """The errors shown to the user, and an event for the first."""
 
     def __init__(self) -> None:
         self.errors: list[ErrorDetails] = []
@@ -67,23 +67,23 @@ class Told:
 class Bench:
     """A window with its exports."""
 
-    def __init__(self, tasks: BackgroundTasks, source: Session, told: Told) -> None:
+    def __init__(self, tasks: BackgroundTasks, source: Session, reported: Reports) -> None:
         self.window = Window()
         self.source = source
-        self.told = told
+        self.reported = reported
         window: Any = self.window
-        self.exports = ExportController(window, source, tasks, told.tell, "night.mcprec")
+        self.exports = ExportController(window, source, tasks, reported.tell, "night.mcprec")
         for update in source.updates:
             self.exports.add_findings(update.changes.marked)
         self.exports.saved.connect(self._on_saved)
 
     def _on_saved(self, _path: Path) -> None:
-        self.told.ended.set()
+        self.reported.ended.set()
 
     async def ended(self) -> None:
-        """Wait for the file, or for what is told instead."""
+        """Wait for the file, or for what is reported instead."""
         with anyio.fail_after(PATIENCE_S):
-            await self.told.ended.wait()
+            await self.reported.ended.wait()
 
     async def save_as(self, path: Path, choice: int = 0) -> None:
         """Agree to the open dialog, and wait until what it leads to is there."""
@@ -118,9 +118,9 @@ def _no_bug(error: BaseException) -> None:
 @pytest.fixture
 async def bench(qapp: QApplication) -> AsyncIterator[Bench]:
     qapp.setQuitOnLastWindowClosed(False)  # as the program does: it would end the loop
-    told = Told()
-    async with BackgroundTasks(told.tell, _no_bug) as tasks:
-        made = Bench(tasks, _session(), told)
+    reported = Reports()
+    async with BackgroundTasks(reported.tell, _no_bug) as tasks:
+        made = Bench(tasks, _session(), reported)
         made.window.show()
         yield made
         made.window.close()
@@ -197,21 +197,21 @@ async def test_where_it_cannot_be_written_is_reported_with_a_message(
     bench.exports.export(ExportOptions(CSV), tmp_path / "missing" / "t.csv")
     await bench.ended()
 
-    assert bench.told.errors[0].what == "Cannot write the file"
+    assert bench.reported.errors[0].what == "Cannot write the file"
 
 
 async def test_leaving_while_writing_leaves_no_half_file(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    told = Told()
-    async with BackgroundTasks(told.tell, _no_bug) as tasks:
-        bench = Bench(tasks, _session(), told)
+    reported = Reports()
+    async with BackgroundTasks(reported.tell, _no_bug) as tasks:
+        bench = Bench(tasks, _session(), reported)
         for _ in range(3_000):
             bench.source.ticked(2, total=2)
         bench.exports.export(ExportOptions(JSONL), tmp_path / "all.jsonl")
         await anyio.lowlevel.checkpoint()
 
-    assert (told.errors, _names(tmp_path)) == ([], [])
+    assert (reported.errors, _names(tmp_path)) == ([], [])
     bench.window.deleteLater()
 
 
@@ -225,7 +225,7 @@ async def test_a_call_is_copied_as_a_program(bench: Bench) -> None:
 async def test_what_cannot_be_copied_is_reported_with_a_message(bench: Bench) -> None:
     bench.window.traffic_pane.snippet_requested.emit(99)
 
-    assert bench.told.errors[0].where == "message 99"
+    assert bench.reported.errors[0].where == "message 99"
 
 
 async def test_har_of_a_session_without_http_is_refused_with_a_message(
@@ -235,13 +235,13 @@ async def test_har_of_a_session_without_http_is_refused_with_a_message(
     bench.exports.export(ExportOptions(HAR), path)
     await bench.ended()
 
-    assert bench.told.errors[0].what.startswith("Cannot export as HAR")
+    assert bench.reported.errors[0].what.startswith("Cannot export as HAR")
     assert not path.exists()
 
 
 async def test_har_is_among_the_forms_of_a_session(bench: Bench) -> None:
     bench.window.commands.run(EXPORT)
-    assert any(words.endswith("(*.har)") for words in bench.window.dialog().nameFilters())
+    assert any(text.endswith("(*.har)") for text in bench.window.dialog().nameFilters())
 
 
 async def test_cancelling_leaves_no_file_and_says_so(
@@ -259,4 +259,4 @@ async def test_cancelling_leaves_no_file_and_says_so(
     await until(lambda: bench.said().startswith("Cancelled"))
 
     assert _names(tmp_path) == []
-    assert bench.told.errors == []
+    assert bench.reported.errors == []

@@ -50,8 +50,8 @@ def window(qtbot: QtBot) -> Window:
     return window
 
 
-class Told:
-    """What was told of the tasks."""
+class Reports:
+    """The errors of tasks."""
 
     def __init__(self) -> None:
         self.errors: list[ErrorDetails] = []
@@ -64,15 +64,15 @@ class Told:
 async def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
     window: Window, tmp_path: Path
 ) -> None:
-    told, path = Told(), tmp_path / "out.txt"
-    async with told.tasks() as tasks:
+    reported, path = Reports(), tmp_path / "out.txt"
+    async with reported.tasks() as tasks:
         StderrSaver(cast("MainWindow", window), tasks).save(str(path))
         with anyio.fail_after(PATIENCE_S):
             while not path.exists():  # noqa: ASYNC110  # nobody tells of it
                 await anyio.sleep(0.01)
     assert path.read_text(encoding="utf-8") == "a  rot \\u202e\n"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert (told.errors, told.bugs) == ([], [])
+    assert (reported.errors, reported.bugs) == ([], [])
 
 
 async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_program_ends(
@@ -86,8 +86,8 @@ async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_p
             super().begin()
 
     monkeypatch.setattr(options, "OutputFile", Watched)
-    told, path = Told(), tmp_path / "out.txt"
-    async with told.tasks() as tasks:
+    reported, path = Reports(), tmp_path / "out.txt"
+    async with reported.tasks() as tasks:
         saving = StderrSaver(cast("MainWindow", window), tasks)
         saving.save(str(path))
         window.stderr_pane.add_frames([Frame(2, "a#1", Channel.STDERR, 1.7e9, 0.0, b"second")])
@@ -96,20 +96,20 @@ async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_p
     assert path.read_text(encoding="utf-8") == "a  rot \\u202e\na  second\n"
     assert len(threads) == 2
     assert threading.main_thread() not in threads
-    assert (told.errors, told.bugs) == ([], [])
+    assert (reported.errors, reported.bugs) == ([], [])
 
 
 async def test_a_disk_that_refuses_is_reported(window: Window, tmp_path: Path) -> None:
-    told = Told()
-    async with told.tasks() as tasks:
+    reported = Reports()
+    async with reported.tasks() as tasks:
         saving = StderrSaver(cast("MainWindow", window), tasks)
         saving.save(str(tmp_path / "no such folder" / "out.txt"))
-    (error,) = told.errors
+    (error,) = reported.errors
     assert "no such folder" in error.as_text()
 
 
 def test_the_button_asks_for_a_name(qtbot: QtBot, window: Window) -> None:
-    saving = StderrSaver(cast("MainWindow", window), Told().tasks())
+    saving = StderrSaver(cast("MainWindow", window), Reports().tasks())
     window.stderr_pane.save.click()
     dialog = window.findChild(QFileDialog)
     assert isinstance(dialog, QFileDialog)

@@ -1,4 +1,4 @@
-"""The feed: how often the window is told, and that it is told everything."""
+"""The feed: how often the window is updated, and that it gets everything."""
 
 from __future__ import annotations
 
@@ -181,10 +181,10 @@ def test_a_job_that_ages_without_a_tick_is_published(
 def test_servers_jobs_and_frames_are_reported_in_turns_of_their_own(
     qtbot: QtBot, station: Station, feed: Feed
 ) -> None:
-    told: list[tuple[float, str]] = []
+    reported: list[tuple[float, str]] = []
 
     def note(kind: str) -> None:
-        told.append((time.monotonic(), kind))
+        reported.append((time.monotonic(), kind))
 
     feed.frames_added.connect(lambda _count: note("frames"))
     feed.jobs_changed.connect(lambda _changes: note("jobs"))
@@ -192,9 +192,9 @@ def test_servers_jobs_and_frames_are_reported_in_turns_of_their_own(
     station.publish(
         Update([frame(1)], changes=ChangeSet(progressed=frozenset({1})), servers=frozenset("a"))
     )
-    qtbot.waitUntil(lambda: len(told) == 3)
-    assert [kind for _at, kind in told] == ["servers", "jobs", "frames"]
-    gaps = [later[0] - earlier[0] for earlier, later in itertools.pairwise(told)]
+    qtbot.waitUntil(lambda: len(reported) == 3)
+    assert [kind for _at, kind in reported] == ["servers", "jobs", "frames"]
+    gaps = [later[0] - earlier[0] for earlier, later in itertools.pairwise(reported)]
     assert min(gaps) >= APART_MS / 1000
 
 
@@ -241,15 +241,15 @@ def test_in_a_flood_a_batch_waits_and_comes_once_the_load_is_gone(
 def test_jobs_do_not_wait_for_the_moment_of_frames_that_came_before(
     qtbot: QtBot, station: Station, feed: Feed
 ) -> None:
-    told: list[object] = []
-    feed.frames_added.connect(told.append)
-    feed.jobs_changed.connect(told.append)
+    reported: list[object] = []
+    feed.frames_added.connect(reported.append)
+    feed.jobs_changed.connect(reported.append)
     station.publish(Update([frame(1)]))
-    qtbot.waitUntil(lambda: told == [1])
+    qtbot.waitUntil(lambda: reported == [1])
     station.publish(Update([frame(2), frame(3)]))  # is due in a whole interval
     station.publish(ticked(1))
-    qtbot.waitUntil(lambda: len(told) == 3)
-    assert told == [1, ChangeSet(progressed=frozenset({1})), 2]
+    qtbot.waitUntil(lambda: len(reported) == 3)
+    assert reported == [1, ChangeSet(progressed=frozenset({1})), 2]
 
 
 def test_no_frame_is_left_out_of_the_count_or_counted_twice(
@@ -350,35 +350,35 @@ def test_gathered_changes_have_the_effect_of_the_single_ones(
 def test_marks_come_in_one_batch_before_the_frames_they_are_of(qtbot: QtBot) -> None:
     station, feed = Station(), Feed()
     feed.attach(station)
-    told: list[object] = []
-    feed.frames_marked.connect(told.append)
-    feed.frames_added.connect(told.append)
-    feed.jobs_changed.connect(told.append)
+    reported: list[object] = []
+    feed.frames_marked.connect(reported.append)
+    feed.frames_added.connect(reported.append)
+    feed.jobs_changed.connect(reported.append)
     frames = [Frame(number, "a#1", Channel.RECEIVED, 0, 0, b"") for number in (1, 2)]
     late, early = (finding("late"),), (finding("early"),)
     station.publish(Update(frames[:1], changes=ChangeSet(marked={1: late})))
     station.publish(Update(frames[1:], changes=ChangeSet(marked={2: early})))
     feed.flush()
-    assert told == [{1: late, 2: early}, 2]
+    assert reported == [{1: late, 2: early}, 2]
     feed.flush()
-    assert len(told) == 2
+    assert len(reported) == 2
 
 
 def test_questions_are_reported_after_the_jobs_they_belong_to(station: Station, feed: Feed) -> None:
-    told: list[object] = []
-    feed.jobs_changed.connect(told.append)
-    feed.questions_changed.connect(told.append)
+    reported: list[object] = []
+    feed.jobs_changed.connect(reported.append)
+    feed.questions_changed.connect(reported.append)
     station.publish(Update(questions=frozenset({1})))
     station.publish(Update(questions=frozenset({2}), changes=ChangeSet(added=(1,))))
     feed.flush()
-    assert told == [ChangeSet(added=(1,)), frozenset({1, 2})]
+    assert reported == [ChangeSet(added=(1,)), frozenset({1, 2})]
 
 
 def test_log_messages_of_servers_are_passed_on_and_no_other_notifications(
     station: Station, feed: Feed
 ) -> None:
-    told: list[object] = []
-    feed.messages_logged.connect(told.extend)
+    reported: list[object] = []
+    feed.messages_logged.connect(reported.extend)
     facts = [
         NotificationReceived(number, "a#1", 0.0, 0.0, Side.SERVER, method, {}, ())
         for number, method in enumerate(
@@ -388,20 +388,20 @@ def test_log_messages_of_servers_are_passed_on_and_no_other_notifications(
     frames = [Frame(number, "a#1", Channel.RECEIVED, 0, 0, b"") for number in range(3)]
     station.publish(Update(frames, facts))
     feed.flush()
-    assert told == [facts[0], facts[2]]
+    assert reported == [facts[0], facts[2]]
 
 
 def test_of_two_kinds_that_are_due_the_one_is_published_first_that_waits_for_longest(
     qtbot: QtBot, station: Station, feed: Feed
 ) -> None:
-    told: list[object] = []
-    feed.frames_added.connect(told.append)
+    reported: list[object] = []
+    feed.frames_added.connect(reported.append)
     station.publish(Update([frame(1)]))
-    qtbot.waitUntil(lambda: told == [1])
-    feed.servers_changed.connect(told.append)
+    qtbot.waitUntil(lambda: reported == [1])
+    feed.servers_changed.connect(reported.append)
     station.publish(Update(servers=frozenset("a")))
-    qtbot.waitUntil(lambda: len(told) == 2)
+    qtbot.waitUntil(lambda: len(reported) == 2)
     station.publish(Update([frame(2)], servers=frozenset("b")))
     time.sleep(3 * INTERVAL_MS / 1000)  # nothing turns the loop: both are due by then
-    qtbot.waitUntil(lambda: len(told) == 4)
-    assert told == [1, frozenset("a"), 1, frozenset("b")]
+    qtbot.waitUntil(lambda: len(reported) == 4)
+    assert reported == [1, frozenset("a"), 1, frozenset("b")]

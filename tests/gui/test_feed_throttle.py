@@ -21,15 +21,15 @@ from mcp_progress_monitor.gui.feed import (
 
 def moments(throttle: Throttle, news: list[float], late: list[float]) -> list[float]:
     """When batches begin for news that came at `news`, where timers are so late."""
-    told: list[float] = []
+    reported: list[float] = []
     for at, lateness in zip(news, late, strict=True):
-        if told and told[-1] > at:
-            continue  # it was told with the batch before
+        if reported and reported[-1] > at:
+            continue  # it was reported with the batch before
         wait = math.ceil(max(0.0, throttle.due_at - at))  # timers have whole milliseconds
         begun = at + wait + (lateness if wait else 0)
         throttle.note_published(begun, begun + 1)
-        told.append(begun)
-    return told
+        reported.append(begun)
+    return reported
 
 
 def test_the_first_waits_for_nothing() -> None:
@@ -45,14 +45,14 @@ def test_the_next_waits_an_interval() -> None:
 def test_updates_ten_times_a_second_are_published_immediately() -> None:
     """A server that pauses for 100 ms takes a little longer for each."""
     news = [100.2 * number for number in range(1000)]
-    told = moments(Throttle(), news, [0.9] * 1000)
-    assert told == news
+    reported = moments(Throttle(), news, [0.9] * 1000)
+    assert reported == news
 
 
 def test_updates_slightly_too_fast_fall_behind_only_by_the_excess() -> None:
     news = [99.9 * number for number in range(100)]
-    told = moments(Throttle(), news, [0.9] * 100)
-    assert all(later - at < 100 * 0.1 + 3 for later, at in zip(told, news, strict=True))
+    reported = moments(Throttle(), news, [0.9] * 100)
+    assert all(later - at < 100 * 0.1 + 3 for later, at in zip(reported, news, strict=True))
 
 
 @given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 50)), min_size=2, max_size=60))
@@ -61,9 +61,9 @@ def test_in_no_time_are_there_more_than_ten_a_second(steps: list[tuple[float, fl
     for step, _late in steps:
         at += step
         news.append(at)
-    told = moments(Throttle(), news, [late for _step, late in steps])
-    for first, begun in enumerate(told):
-        for count, later in enumerate(told[first:]):
+    reported = moments(Throttle(), news, [late for _step, late in steps])
+    for first, begun in enumerate(reported):
+        for count, later in enumerate(reported[first:]):
             assert later - begun >= count * INTERVAL_MS - FORGIVEN_MS - 1e-6
 
 

@@ -1,4 +1,4 @@
-"""What follows from an unusable data folder is not told a second time."""
+"""What follows from an unusable data folder is not reported a second time."""
 
 from __future__ import annotations
 

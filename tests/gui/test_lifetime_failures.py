@@ -1,4 +1,4 @@
-"""Our own errors: logged, told once for each place."""
+"""Our own errors: logged, reported once for each place."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def _raised(text: str) -> ValueError:
 
 @pytest.mark.announces_log("a defect of this program")
 def test_the_same_place_failing_again_is_reported_once() -> None:
-    told: list[ErrorDetails] = []
-    failures = Failures(Path("monitor.log"), told.append)
+    reported: list[ErrorDetails] = []
+    failures = Failures(Path("monitor.log"), reported.append)
     for number in range(3):
         failures.note(_raised(f"time {number}"))
-    assert len(told) == 1
-    assert "ValueError: invalid literal" in told[0].where
-    assert "monitor.log" in told[0].hint
+    assert len(reported) == 1
+    assert "ValueError: invalid literal" in reported[0].where
+    assert "monitor.log" in reported[0].hint
 
 
 @pytest.mark.announces_log("a defect of this program")
 def test_an_uncaught_exception_reaches_the_hook(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    told: list[ErrorDetails] = []
-    Failures(Path("monitor.log"), told.append).install()
+    reported: list[ErrorDetails] = []
+    Failures(Path("monitor.log"), reported.append).install()
     error = _raised("in a slot")
     sys.excepthook(type(error), error, error.__traceback__)
-    assert "in a slot" in told[0].where
+    assert "in a slot" in reported[0].where
 
 
 @pytest.mark.announces_log("a defect of this program|the event loop says")
@@ -56,8 +56,8 @@ async def test_what_fails_in_callbacks_of_the_loop_and_in_threads_is_reported(
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     before = threading.excepthook
-    told: list[ErrorDetails] = []
-    failures = Failures(Path("monitor.log"), told.append)
+    reported: list[ErrorDetails] = []
+    failures = Failures(Path("monitor.log"), reported.append)
     loop = asyncio.get_running_loop()
     failures.watch(loop)
     try:
@@ -71,7 +71,7 @@ async def test_what_fails_in_callbacks_of_the_loop_and_in_threads_is_reported(
     finally:
         failures.uninstall()
         loop.set_exception_handler(None)
-    assert sorted(error.where.rpartition(": ")[2] for error in told) == [
+    assert sorted(error.where.rpartition(": ")[2] for error in reported) == [
         "'in a callback'",
         "'in a thread'",
     ]

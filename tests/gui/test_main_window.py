@@ -394,10 +394,10 @@ def test_after_the_last_answer_the_pane_that_was_chosen_meanwhile_stays(
 def letters_of(window: MainWindow) -> list[str]:
     """The underlined letters of menus, tabs and buttons that can be in sight together."""
     tabs = window.job_pane.tabs
-    words = [menu.text() for menu in window.menuBar().actions()]
-    words += [tabs.tabText(place) for place in range(tabs.count())]
-    words += [button.text() for button in window.job_pane.attempts.findChildren(QAbstractButton)]
-    return [word[word.index("&") + 1].casefold() for word in words if "&" in word]
+    texts = [menu.text() for menu in window.menuBar().actions()]
+    texts += [tabs.tabText(place) for place in range(tabs.count())]
+    texts += [button.text() for button in window.job_pane.attempts.findChildren(QAbstractButton)]
+    return [word[word.index("&") + 1].casefold() for word in texts if "&" in word]
 
 
 def test_underlined_letters_mean_one_thing(window: MainWindow) -> None:
@@ -542,8 +542,8 @@ def test_jobs_are_grouped_by_server_from_the_menu(
     servers = {1: "b", 2: "a", 3: "b"}
     models.jobs.set_source(FakeJobs(*(resumable(n, server=name) for n, name in servers.items())))
     by_server, by_start = (
-        next(a for a in window.findChildren(QAction) if a.isCheckable() and a.text() == words)
-        for words in ("Server", "&Start")
+        next(a for a in window.findChildren(QAction) if a.isCheckable() and a.text() == arguments)
+        for arguments in ("Server", "&Start")
     )
     assert by_start.isChecked()
     by_server.trigger()
@@ -561,8 +561,8 @@ def test_looking_for_jobs_has_no_button_besides_its_field(window: MainWindow) ->
 
 def test_a_long_error_does_not_make_a_small_window_grow(window: MainWindow, qtbot: QtBot) -> None:
     window.resize(900, 600)
-    words = "What happened " * 30
-    window.notices.show_error(ErrorDetails(words, "where", words, "a line of stderr\n" * 500))
+    text = "What happened " * 30
+    window.notices.show_error(ErrorDetails(text, "where", text, "a line of stderr\n" * 500))
     qtbot.waitUntil(lambda: window.notices.height() > 2 * window.fontMetrics().height())
     assert window.minimumSizeHint().height() <= 600
     assert (window.width(), window.height()) == (900, 600)

@@ -46,11 +46,11 @@ def test_a_copied_result_keeps_the_resume_token_hidden(story: JobDetail) -> None
     assert found == {"content": [], "_meta": {"nextResumeToken": "(hidden)"}}
 
 
-@pytest.mark.parametrize(("what", "words"), [("token", "7"), ("request", '"name": "export"')])
+@pytest.mark.parametrize(("what", "text"), [("token", "7"), ("request", '"name": "export"')])
 def test_token_and_request_are_copied_as_they_went_out(
-    story: JobDetail, what: str, words: str
+    story: JobDetail, what: str, text: str
 ) -> None:
-    assert words in copied(story, what)
+    assert text in copied(story, what)
 
 
 @pytest.fixture
@@ -67,14 +67,14 @@ def engine() -> Engine:
 
 @pytest.fixture
 def window(qtbot: QtBot, parts: QObject, tmp_path: Path, engine: Engine) -> MainWindow:
-    told: list[ErrorDetails] = []
+    reported: list[ErrorDetails] = []
     models = Models(engine.timeline, parts)
     models.follow(engine)
     appearance = Appearance(QPalette(), resource("icons"), parts)
     status = StatusBar(engine.recording, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
-    Navigation(made, engine.jobs, models.shown_jobs, told.append)
+    Navigation(made, engine.jobs, models.shown_jobs, reported.append)
     with qtbot.waitExposed(made):
         made.show()
     return made
@@ -117,16 +117,16 @@ def test_a_line_of_stderr_leads_to_its_frame_in_traffic(qtbot: QtBot, window: Ma
     qtbot.waitUntil(lambda: not window.stderr_pane.text.unwritten)
     window.stderr_pane.text.open_line()
     qtbot.waitUntil(lambda: not window.traffic_pane.visibleRegion().isEmpty())
-    words = [label.text() for label in window.traffic_pane.findChildren(QLabel)]
-    assert "Message no. 7 is no longer in Traffic." in words
+    texts = [label.text() for label in window.traffic_pane.findChildren(QLabel)]
+    assert "Message no. 7 is no longer in Traffic." in texts
 
 
 def test_a_span_of_the_timeline_filters_the_traffic(window: MainWindow) -> None:
     window.open_dock("timeline")
-    words = 'time >= "2026-11-20 12:01:07.123" and time <= "2026-11-20 12:01:09.000"'
-    window.timeline_pane.traffic_requested.emit(words)
+    message = 'time >= "2026-11-20 12:01:07.123" and time <= "2026-11-20 12:01:09.000"'
+    window.timeline_pane.traffic_requested.emit(message)
     assert window.traffic_pane.isVisible()
-    assert window.traffic_pane.bar.filter().text == words
+    assert window.traffic_pane.bar.filter().text == message
 
 
 def test_two_jobs_are_compared_in_a_window_of_their_own(qtbot: QtBot, window: MainWindow) -> None:

@@ -56,7 +56,7 @@ def set_aside(folder: Path) -> list[str]:
     return [str(path) for path in folder.glob(f"{FILE}.damaged*")]
 
 
-def told(program: Program) -> tuple[ErrorDetails, ...]:
+def reported(program: Program) -> tuple[ErrorDetails, ...]:
     return program.window.notices.errors()
 
 
@@ -65,7 +65,7 @@ async def test_an_empty_folder_gives_three_choices_and_no_complaint(
 ) -> None:
     async with running(qapp, data_dir) as program:
         assert program.window.welcome.isVisible()
-        assert told(program) == ()
+        assert reported(program) == ()
 
 
 @pytest.mark.parametrize("is_safe", [False, True])
@@ -75,7 +75,7 @@ async def test_in_safe_mode_nothing_is_connected_before_the_user_does_it(
     save(data_dir, demo=demo_entry(connectAtStart=True))
     options = WindowOptions(data_dir=data_dir, is_safe=is_safe)
     async with until_quit(Program(qapp, options)) as program:
-        said = [error.what for error in told(program)]
+        said = [error.what for error in reported(program)]
         assert any(what.startswith("Safe mode: no server is connected") for what in said) is is_safe
         assert bool(asked(program)) is not is_safe  # whether it may be connected, which comes first
         if is_safe:
@@ -107,7 +107,7 @@ async def test_resumable_jobs_of_earlier_runs_are_there_at_once(
         assert found is not None
         assert (found.state, found.progress, found.can_resume) == (JobState.RESUMABLE, 3, True)
         assert program.window.job_list.isVisible()
-        assert told(program) == ()
+        assert reported(program) == ()
 
 
 async def test_a_damaged_store_is_reported_once_and_kept(
@@ -115,14 +115,14 @@ async def test_a_damaged_store_is_reported_once_and_kept(
 ) -> None:
     (data_dir / FILE).write_bytes(b"no database" * 1000)
     async with running(qapp, data_dir) as program:
-        (error,) = told(program)
+        (error,) = reported(program)
         assert "damaged" in error.what
         assert error.where in set_aside(data_dir)
         await anyio.sleep(0.6)  # the store is looked after four times a second
-        assert len(told(program)) == 1
+        assert len(reported(program)) == 1
         program.window.notices.show_error(ErrorDetails("something else"))
         await anyio.sleep(0.3)
-        assert told(program)[-1] == ErrorDetails("something else")
+        assert reported(program)[-1] == ErrorDetails("something else")
 
 
 async def test_a_store_of_a_newer_version_is_reported_and_its_jobs_are_shown(
@@ -132,7 +132,7 @@ async def test_a_store_of_a_newer_version_is_reported_and_its_jobs_are_shown(
         await begun(store, origin=ORIGIN)
     query(data_dir, "PRAGMA user_version = 99")
     async with running(qapp, data_dir) as program:
-        (error,) = told(program)
+        (error,) = reported(program)
         assert "newer version" in error.what
         assert len(program.engine.jobs.ids()) == 1
 
@@ -153,8 +153,8 @@ async def test_resuming_on_a_changed_server_shows_the_saved_command_first(
         assert len(program.engine.servers.snapshots()) == 1
         dialog.use.click()
         await until(lambda: len(program.engine.servers.snapshots()) == 2)
-        await until(lambda: bool(told(program)))
-        assert "no-such-command" in told(program)[-1].as_text()
+        await until(lambda: bool(reported(program)))
+        assert "no-such-command" in reported(program)[-1].as_text()
 
 
 async def test_forgetting_deletes_row_and_token(
@@ -209,13 +209,13 @@ async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
     async with running(qapp, data_dir) as program:
         program.window.job_list.select(program.engine.jobs.ids()[0])
         program.window.job_list.commands[FOLLOW].trigger()
-        assert "earlier run" in told(program)[-1].what
+        assert "earlier run" in reported(program)[-1].what
 
 
 async def test_notes_that_cannot_be_read_are_reported(qapp: QApplication, data_dir: Path) -> None:
     async with running(qapp, data_dir) as program:
         program.window.traffic_pane.notes.open(data_dir)
-        assert told(program)[-1].what == "Cannot read the notes on this recording"
+        assert reported(program)[-1].what == "Cannot read the notes on this recording"
 
 
 async def test_a_search_from_the_job_pane_filters_traffic(

@@ -126,8 +126,8 @@ def test_servers_can_only_be_looked_at(qtbot: QtBot, appearance: Appearance) -> 
     pane.view.doubleClicked.emit(pane.shown.index(0, 0))
     pane.view.customContextMenuRequested.emit(pane.view.visualRect(pane.shown.index(0, 0)).center())
     (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
-    words = [action.text() for action in menu.actions() if not action.isSeparator()]
-    assert words == ["&Open", "Show &jobs", "Show in Tr&affic", "Show fi&ndings", "Co&py details"]
+    texts = [action.text() for action in menu.actions() if not action.isSeparator()]
+    assert texts == ["&Open", "Show &jobs", "Show in Tr&affic", "Show fi&ndings", "Co&py details"]
     menu.close()
     assert opened == ["db", "db"]
     assert said == ([], [])

@@ -107,9 +107,9 @@ def menu_of(qtbot: QtBot, servers: ServerList, row: int | None) -> list[str]:
     view.customContextMenuRequested.emit(place)
     menu = next(menu for menu in servers.findChildren(QMenu) if menu.isVisible())
     qtbot.addWidget(menu)
-    words = [action.text().replace("&", "") for action in menu.actions() if action.text()]
+    texts = [action.text().replace("&", "") for action in menu.actions() if action.text()]
     menu.close()
-    return words
+    return texts
 
 
 def test_every_group_has_a_row_and_all_of_them_are_in_sight(filters: JobFilters) -> None:
@@ -122,16 +122,16 @@ def test_every_group_has_a_row_and_all_of_them_are_in_sight(filters: JobFilters)
 def test_choosing_a_group_by_keyboard_tells_it(qtbot: QtBot, filters: JobFilters) -> None:
     filters.activateWindow()
     filters.view.setFocus()
-    with qtbot.waitSignal(filters.group_selected) as told:
+    with qtbot.waitSignal(filters.group_selected) as emitted:
         QTest.keyClick(filters.view, Qt.Key.Key_Down)
-    assert told.args == [JobGroup.RUNNING]
+    assert emitted.args == [JobGroup.RUNNING]
 
 
 def test_choosing_a_group_by_mouse_tells_it(qtbot: QtBot, filters: JobFilters) -> None:
     place = filters.view.visualRect(filters.view.model().index(5, 0)).center()
-    with qtbot.waitSignal(filters.group_selected) as told:
+    with qtbot.waitSignal(filters.group_selected) as emitted:
         QTest.mouseClick(filters.view.viewport(), Qt.MouseButton.LeftButton, PLAIN, place)
-    assert told.args == [JobGroup.FINISHED]
+    assert emitted.args == [JobGroup.FINISHED]
 
 
 def test_a_group_has_the_flags_that_qt_gives_its_row(
@@ -182,16 +182,16 @@ def test_enter_opens_a_server_that_is_up_and_connects_one_that_is_not(
 ) -> None:
     choose(servers, row)
     signal = servers.server_opened if opens else servers.connect_requested
-    with qtbot.waitSignal(signal) as told:
+    with qtbot.waitSignal(signal) as emitted:
         QTest.keyClick(servers.view, Qt.Key.Key_Return)
-    assert told.args == [("up", "down", "bad")[row]]
+    assert emitted.args == [("up", "down", "bad")[row]]
 
 
 def test_delete_asks_for_the_removal(qtbot: QtBot, servers: ServerList) -> None:
     choose(servers, 1)
-    with qtbot.waitSignal(servers.server_remove_requested) as told:
+    with qtbot.waitSignal(servers.server_remove_requested) as emitted:
         QTest.keyClick(servers.view, Qt.Key.Key_Delete)
-    assert told.args == ["down"]
+    assert emitted.args == ["down"]
 
 
 def test_only_a_server_that_is_up_can_be_disconnected(qtbot: QtBot, servers: ServerList) -> None:
@@ -199,9 +199,9 @@ def test_only_a_server_that_is_up_can_be_disconnected(qtbot: QtBot, servers: Ser
     with qtbot.assertNotEmitted(servers.disconnect_requested):
         QTest.keyClick(servers.view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     choose(servers, 0)
-    with qtbot.waitSignal(servers.disconnect_requested) as told:
+    with qtbot.waitSignal(servers.disconnect_requested) as emitted:
         QTest.keyClick(servers.view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    assert told.args == ["up"]
+    assert emitted.args == ["up"]
 
 
 def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> None:
@@ -267,9 +267,9 @@ def test_what_is_known_of_a_server_fits_into_two_lines_at_the_first_width(
 
 
 def test_words_beyond_the_last_line_stay_on_it_to_be_elided(servers: ServerList) -> None:
-    words = "This program could not be started because it is not there " * 4
-    first, rest = wrapped(words, servers.font(), 150, 2)
-    assert f"{first} {rest}" == words.strip()
+    text = "This program could not be started because it is not there " * 4
+    first, rest = wrapped(text, servers.font(), 150, 2)
+    assert f"{first} {rest}" == text.strip()
     assert wrapped("", servers.font(), 150, 2) == ()
 
 
@@ -278,20 +278,20 @@ def test_a_row_has_room_for_name_and_two_lines(servers: ServerList) -> None:
     assert height >= 2.6 * servers.fontMetrics().height()
 
 
-def action_of(servers: ServerList, words: str) -> QAction:
-    return next(a for a in servers.findChildren(QAction) if a.text().replace("&", "") == words)
+def action_of(servers: ServerList, message: str) -> QAction:
+    return next(a for a in servers.findChildren(QAction) if a.text().replace("&", "") == message)
 
 
 def test_rules_and_folders_of_the_chosen_server_are_asked_for(
     qtbot: QtBot, servers: ServerList
 ) -> None:
     choose(servers, 1)
-    with qtbot.waitSignal(servers.rules_requested) as told:
+    with qtbot.waitSignal(servers.rules_requested) as emitted:
         action_of(servers, "Rules for questions…").trigger()
-    assert told.args == ["down"]
-    with qtbot.waitSignal(servers.roots_requested) as told:
+    assert emitted.args == ["down"]
+    with qtbot.waitSignal(servers.roots_requested) as emitted:
         action_of(servers, "Folders (roots)…").trigger()
-    assert told.args == ["down"]
+    assert emitted.args == ["down"]
 
 
 def test_the_log_level_that_is_asked_for_is_ticked_and_another_can_be_chosen(
@@ -307,10 +307,10 @@ def test_the_log_level_that_is_asked_for_is_ticked_and_another_can_be_chosen(
     assert isinstance(levels, LevelMenu)
     ticked = [action.text() for action in levels.actions() if action.isChecked()]
     assert ticked == ["debug"]
-    for words, level in (("error", "error"), ("Server default", None)):
-        with qtbot.waitSignal(servers.log_level_requested) as told:
-            action_of(servers, words).trigger()
-        assert told.args == ["up", level]
+    for message, level in (("error", "error"), ("Server default", None)):
+        with qtbot.waitSignal(servers.log_level_requested) as emitted:
+            action_of(servers, message).trigger()
+        assert emitted.args == ["up", level]
 
 
 def test_tasks_and_resources_are_offered_where_the_server_offers_them(
@@ -343,7 +343,9 @@ def test_tasks_and_resources_are_offered_where_the_server_offers_them(
 
 def heard(signal: SignalInstance) -> list[object]:
     said: list[object] = []
-    signal.connect(lambda *words: said.append(words if len(words) > 1 else words[0]))
+    signal.connect(
+        lambda *arguments: said.append(arguments if len(arguments) > 1 else arguments[0])
+    )
     return said
 
 
@@ -366,7 +368,7 @@ def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerL
 
 
 @pytest.mark.parametrize(
-    ("words", "signal", "told"),
+    ("text", "signal", "reported"),
     [
         ("Edit…", "edit_requested", "down"),
         ("Clone", "clone_requested", "down"),
@@ -379,13 +381,13 @@ def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerL
     ],
 )
 def test_each_request_about_a_saved_server_is_reported(
-    servers: ServerList, words: str, signal: str, told: object
+    servers: ServerList, text: str, signal: str, reported: object
 ) -> None:
     keep(servers, "up", "down", "bad")
     choose(servers, 1)
     said = heard(getattr(servers, signal))
-    action_of(servers, words).trigger()
-    assert said == [told]
+    action_of(servers, text).trigger()
+    assert said == [reported]
 
 
 def test_servers_are_moved_by_keys_within_their_like(servers: ServerList) -> None:

@@ -83,8 +83,8 @@ async def test_the_jobs_pane_that_was_left_in_front_shows_jobs_once_there_are_so
         found = program.engine.jobs.snapshot(job)
         assert found is not None
         program.window.job_pane.show_job(job)
-        words = [label.text() for label in program.window.job_pane.header.findChildren(QLabel)]
-        assert any(found.name in each for each in words)
+        texts = [label.text() for label in program.window.job_pane.header.findChildren(QLabel)]
+        assert any(found.name in each for each in texts)
 
 
 async def test_a_window_that_is_closed_before_the_program_is_made_ends_it(
@@ -107,9 +107,9 @@ async def test_what_is_wrong_with_the_settings_of_recordings_is_reported_in_the_
     options = WindowOptions(data_dir=data_dir)
     opening = WindowStartup(qapp, options)
     opening.show()
-    (told,) = opening.window.notices.errors()
-    assert isinstance(told, ErrorDetails)
-    assert "recording settings" in told.what
+    (reported,) = opening.window.notices.errors()
+    assert isinstance(reported, ErrorDetails)
+    assert "recording settings" in reported.what
     async with until_quit(Program(qapp, options, opening)):
         pass
 

@@ -1,7 +1,7 @@
 """A server that is hard to be rid of: `python -m tests.integration.clinging_server FILE [WORD]…`.
 
-FILE is told of what happened, a line each; it stands in the command line of every process of the
-server, so that these can be found. The words: "stubborn" goes on after the end of its input and
+FILE gets what happened, a line each; it stands in the command line of every process of the
+server, so that these can be found. The arguments: "stubborn" goes on after the end of its input and
 SIGTERM; "child" starts one in a session of its own at once, "late" when its tools are listed, which
 is just before the test ends the program; "breeds" goes on to start such children; "deep" has the
 child have a child in yet another session.
@@ -26,18 +26,18 @@ _DEEP = (
     "time.sleep(600)"
 )
 _file = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("unused")
-_words = frozenset(sys.argv[2:])
+_texts = frozenset(sys.argv[2:])
 
 
-def note(words: str) -> None:
+def note(text: str) -> None:
     """Tell the test."""
     with _file.open("a") as file:
-        file.write(f"{words}\n")
+        file.write(f"{text}\n")
 
 
 def have_child() -> None:
     """Start a process in a session of its own, that ignores all it can."""
-    code = _DEEP if "deep" in _words else _CHILD
+    code = _DEEP if "deep" in _texts else _CHILD
     nowhere = subprocess.DEVNULL
     subprocess.Popen(
         [sys.executable, "-c", code, str(_file)],
@@ -82,9 +82,9 @@ def answer(message: dict[str, Any]) -> None:
         case "tools/list":
             tools = [{"name": "hold", "inputSchema": {"type": "object"}}]
             say({"id": identity, "result": {"tools": tools}})
-            if "late" in _words:
+            if "late" in _texts:
                 have_child()
-            if "breeds" in _words:
+            if "breeds" in _texts:
                 threading.Thread(target=breed, daemon=True).start()
             note("listed")
         case "tools/call":
@@ -96,16 +96,16 @@ def answer(message: dict[str, Any]) -> None:
 
 def main() -> None:
     """Serve to the end of the input, and cling to life after it."""
-    if "stubborn" in _words:
+    if "stubborn" in _texts:
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    if "child" in _words:
+    if "child" in _texts:
         have_child()
     for line in sys.stdin:
         request = json.loads(line)
         if "id" in request and "method" in request:
             answer(request)
-    while "stubborn" in _words:
+    while "stubborn" in _texts:
         time.sleep(60)
 
 

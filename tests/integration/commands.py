@@ -33,12 +33,12 @@ linux_only = pytest.mark.skipif(
 _ARGUMENTS = {tool.name: tool.schema["properties"].keys() for tool in TOOLS}
 
 
-def calling(*words: str) -> tuple[str, ...]:
+def calling(*arguments: str) -> tuple[str, ...]:
     """The command that calls a tool of the demo server, or else of the test server."""
-    given = {word.partition("=")[0] for option, word in pairwise(words) if option == "--arg"}
-    if any(given <= _ARGUMENTS[word] for word in words if word in _ARGUMENTS):
-        return ("call", "--demo", *words)
-    return ("call", *words, "--", *COMMAND)
+    given = {word.partition("=")[0] for option, word in pairwise(arguments) if option == "--arg"}
+    if any(given <= _ARGUMENTS[word] for word in arguments if word in _ARGUMENTS):
+        return ("call", "--demo", *arguments)
+    return ("call", *arguments, "--", *COMMAND)
 
 
 class Run(NamedTuple):
@@ -58,7 +58,10 @@ class Run(NamedTuple):
 
 
 def run(
-    *words: str, before: Callable[[], None] | None = None, folder: Path = ROOT, **environment: str
+    *arguments: str,
+    before: Callable[[], None] | None = None,
+    folder: Path = ROOT,
+    **environment: str,
 ) -> Run:
     """Run one command in `folder` to its end; `before` is called in its process, as it begins.
 
@@ -67,7 +70,7 @@ def run(
     environ = {**os.environ, **environment}
     is_forked = not any(name.startswith("PYTHON") for name in environment)
     how = {"cwd": folder, "env": environ, "preexec_fn": before}
-    with _begun(words, is_forked=is_forked, **how) as process:
+    with _begun(arguments, is_forked=is_forked, **how) as process:
         try:
             out, err = process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -83,22 +86,22 @@ def complaints(err: str) -> str:
     return "".join(line for line in lines if not line.startswith("Still connecting"))
 
 
-def start(*words: str, is_forked: bool = True) -> subprocess.Popen[str]:
+def start(*arguments: str, is_forked: bool = True) -> subprocess.Popen[str]:
     """Start a command in the background."""
-    return _begun(words, is_forked=is_forked, cwd=ROOT)
+    return _begun(arguments, is_forked=is_forked, cwd=ROOT)
 
 
-def _begun(words: tuple[str, ...], *, is_forked: bool, **how: Any) -> subprocess.Popen[str]:
+def _begun(arguments: tuple[str, ...], *, is_forked: bool, **how: Any) -> subprocess.Popen[str]:
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     streams: dict[str, Any] = {"stdin": null, "stdout": pipe, "stderr": pipe, "encoding": "utf-8"}
     if is_forked and CAN_FORK:
-        return Forked(words, **streams, **how)
-    return subprocess.Popen([*PROGRAM, *words], **streams, **how)
+        return Forked(arguments, **streams, **how)
+    return subprocess.Popen([*PROGRAM, *arguments], **streams, **how)
 
 
 @contextmanager
 def on_terminal(
-    words: Sequence[str], **environment: str
+    arguments: Sequence[str], **environment: str
 ) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A command whose streams are all one terminal, and that terminal's other end."""
     import pty
@@ -107,7 +110,7 @@ def on_terminal(
     environ = {**os.environ, "TERM": "xterm", "LINES": "40", **environment}
     try:
         process = Forked(
-            words,
+            arguments,
             cwd=ROOT,
             env=environ,
             stdin=theirs,
@@ -125,10 +128,10 @@ def on_terminal(
         os.close(ours)
 
 
-def run_on_terminal(*words: str) -> tuple[int, str]:
+def run_on_terminal(*arguments: str) -> tuple[int, str]:
     """Run a command with a terminal as all its streams; return its code and what it showed."""
     shown = b""
-    with on_terminal(words, COLUMNS="120") as (process, terminal):
+    with on_terminal(arguments, COLUMNS="120") as (process, terminal):
         while True:
             try:
                 piece = os.read(terminal, 65536)

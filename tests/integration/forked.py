@@ -59,7 +59,7 @@ _turn: Final = threading.Lock()
 
 
 class _Command(NamedTuple):
-    words: Sequence[str]
+    arguments: Sequence[str]
     folder: str
     environment: Mapping[str, str]
     before: Callable[[], None] | None
@@ -213,7 +213,7 @@ def _be_the_command(asked: _Command, streams: Sequence[int]) -> NoReturn:
     take_environment(asked.environment)
     take_streams()
     program = importlib.import_module("mcp_progress_monitor.__main__")
-    sys.argv = [str(program.__file__), *asked.words]  # as of python -m
+    sys.argv = [str(program.__file__), *asked.arguments]  # as of python -m
     end_with(int(program.main()))
 
 

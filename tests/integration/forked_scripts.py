@@ -37,7 +37,7 @@ _SCRIPTS: Final = {
     COMMAND: "tests.servers.__main__",
     (sys.executable, "-m", "tests.servers"): "tests.servers.__main__",
 }
-"""The module of each script, by the words that start it."""
+"""The module of each script, by the arguments that start it."""
 _LATE: Final = ("tests.servers.http.serving",)
 """What a script imports when it is asked to."""
 OFFICIAL: Final = "from mcp.server import MCPServer"
@@ -58,8 +58,8 @@ class Script(NamedTuple):
     """A script of ours as it is to be started."""
 
     module: str
-    """Empty for a program in the first of `words`, made with the official SDK."""
-    words: list[str]
+    """Empty for a program in the first of `arguments`, made with the official SDK."""
+    arguments: list[str]
     folder: str
     environment: Mapping[str, str]
     leads_session: bool
@@ -105,20 +105,20 @@ def start_scripts(start: Callable[[Script, Sequence[int]], int]) -> None:
 
 def _script(args: Any, others: Sequence[Any]) -> Script | None:
     """What `Popen` is to start, if it is a script of ours that is started in the usual way."""
-    words: list[Any] = [args] if isinstance(args, str | bytes | os.PathLike) else list(args)
-    start = next((each for each in _SCRIPTS if tuple(words[: len(each)]) == each), None)
+    arguments: list[Any] = [args] if isinstance(args, str | bytes | os.PathLike) else list(args)
+    start = next((each for each in _SCRIPTS if tuple(arguments[: len(each)]) == each), None)
     executable, prepare, _, passed, folder, environment, _, _, is_shell = others[:9]
     is_unusual = executable or prepare or passed or is_shell or not Path(folder or ".").is_dir()
     if is_unusual or os.geteuid() != _USER:
         return None
     if start is not None:
-        module, words = _SCRIPTS[start], words[len(start) :]
-    elif words[:2] == [sys.executable, "-c"] and OFFICIAL in words[2]:
-        module, words = "", words[2:]
+        module, arguments = _SCRIPTS[start], arguments[len(start) :]
+    elif arguments[:2] == [sys.executable, "-c"] and OFFICIAL in arguments[2]:
+        module, arguments = "", arguments[2:]
     else:
         return None
     variables = dict(os.environ if environment is None else environment)
-    return Script(module, words, str(folder or "."), variables, bool(others[20]))
+    return Script(module, arguments, str(folder or "."), variables, bool(others[20]))
 
 
 def _fork(script: Script, streams: Sequence[int]) -> int:
@@ -183,7 +183,7 @@ def run_script(script: Script) -> NoReturn:
     os.chdir(script.folder)
     take_environment(script.environment)
     try:
-        code = _main_of_module(script) if script.module else _official(*script.words)
+        code = _main_of_module(script) if script.module else _official(*script.arguments)
     except SystemExit as ending:  # of argparse, which has written why
         code = int(ending.code or 0)
     except BaseException:  # noqa: BLE001  # as an interpreter does
@@ -194,13 +194,13 @@ def run_script(script: Script) -> NoReturn:
 
 def _main_of_module(script: Script) -> int:
     module = importlib.import_module(script.module)
-    sys.argv = [str(module.__file__), *script.words]
-    return int(module.main(script.words))
+    sys.argv = [str(module.__file__), *script.arguments]
+    return int(module.main(script.arguments))
 
 
-def _official(program: str, *words: str) -> int:
+def _official(program: str, *arguments: str) -> int:
     main = sys.modules["__main__"] = types.ModuleType("__main__")
-    sys.argv = ["-c", *words]
+    sys.argv = ["-c", *arguments]
     exec(compile(program, "<string>", "exec"), vars(main))  # noqa: S102  # as `-c` does
     return 0
 

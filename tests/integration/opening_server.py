@@ -39,15 +39,15 @@ def say(message: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def complain(words: str) -> None:
+def complain(text: str) -> None:
     """Write a line of standard error."""
-    sys.stderr.write(f"{words}\n")
+    sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
-def refuse(message: dict[str, Any], code: int, words: str, **data: Any) -> None:
+def refuse(message: dict[str, Any], code: int, text: str, **data: Any) -> None:
     """Answer with an error."""
-    error = {"code": code, "message": words} | ({"data": data} if data else {})
+    error = {"code": code, "message": text} | ({"data": data} if data else {})
     say({"id": message["id"], "error": error})
 
 

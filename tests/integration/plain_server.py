@@ -36,9 +36,9 @@ def say(message: dict[str, Any]) -> None:
         sys.stdout.flush()
 
 
-def result(identity: object, words: str) -> None:
+def result(identity: object, expected: str) -> None:
     """Answer a call."""
-    say({"id": identity, "result": {"content": [{"type": "text", "text": words}]}})
+    say({"id": identity, "result": {"content": [{"type": "text", "text": expected}]}})
 
 
 def tick(token: object) -> None:
@@ -91,8 +91,8 @@ def haunt(file: Path, pause: float) -> None:
             beside.write_text(str(os.getpid()))
             beside.rename(file)
             # Without an environment, so that nobody can tell whose it is.
-            words = [sys.executable, "-S", "-c", _HAUNT, str(pause)]
-            os.execve(sys.executable, words, {})  # noqa: S606  # no shell is the point
+            arguments = [sys.executable, "-S", "-c", _HAUNT, str(pause)]
+            os.execve(sys.executable, arguments, {})  # noqa: S606  # no shell is the point
         os._exit(0)
     while not file.exists():
         time.sleep(0.01)

@@ -24,11 +24,11 @@ SOON = RestartPolicy(first_delay_s=0.05, longest_delay_s=0.2, limit=5)
 LATE = RestartPolicy(first_delay_s=600, longest_delay_s=600)
 
 
-def plain(*words: str, script: Path = SCRIPT, **settings: Any) -> StdioDefinition:
+def plain(*command_line: str, script: Path = SCRIPT, **settings: Any) -> StdioDefinition:
     """The small server; it is not asked for the newer era, which costs it a start."""
     fields: dict[str, Any] = {"era": "handshake", "restart": SOON, "connect_timeout_s": 60}
     fields |= {"name": "plain", "command": sys.executable, **settings}
-    return StdioDefinition(args=("-S", "-E", str(script), *words), **fields)
+    return StdioDefinition(args=("-S", "-E", str(script), *command_line), **fields)
 
 
 def tool(name: str, server: str = "plain", **arguments: Any) -> Call:
@@ -43,7 +43,7 @@ def pid_of(engine: Engine, server: str = "plain") -> int:
     return pid
 
 
-def words_of(outcome: Outcome) -> str:
+def text_of(outcome: Outcome) -> str:
     """What a call was answered with."""
     assert outcome.result is not None
     text = outcome.result["content"][0]["text"]
@@ -51,8 +51,8 @@ def words_of(outcome: Outcome) -> str:
     return text
 
 
-class Told:
-    """Waits for what is told of servers and jobs."""
+class Reports:
+    """Waits for updates of servers and jobs."""
 
     def __init__(self, engine: Engine) -> None:
         self.updates: list[Update] = []
@@ -70,7 +70,7 @@ class Told:
         self._news.set()
 
     async def until(self, condition: Callable[[], object], within_s: float = PATIENCE_S) -> None:
-        """Wait until `condition` is true, which is looked at whenever anything is told."""
+        """Wait until `condition` is true, which is looked at at each update."""
         with anyio.fail_after(within_s):
             while not condition():
                 self._news = anyio.Event()

@@ -71,7 +71,7 @@ async def running(
     era: Era = "auto",
     cancel_grace_s: float = CANCEL_GRACE_S,
 ) -> AsyncIterator[tuple[Engine, Watch]]:
-    """The program, with its store; with the demo server connected unless told otherwise."""
+    """The program, with its store; with the demo server connected by default."""
     store = place.store() if saves else None
     async with Engine(store=store, cancel_grace_s=cancel_grace_s) as engine:
         watch = Watch(engine)

@@ -32,9 +32,9 @@ PER_ATTEMPT = 3
 _AT_ONCE = AutoResume(limit=1000, pauses_s=(0,))
 
 
-def say(words: str) -> None:
+def say(text: str) -> None:
     """Write a line at once: nothing said is lost in a buffer."""
-    os.write(1, f"{words}\n".encode())
+    os.write(1, f"{text}\n".encode())
 
 
 def digest(token: object) -> str:

@@ -62,14 +62,14 @@ def main() -> None:
     for name, limit in given.get("limits", {}).items():
         kind = getattr(resource, name)
         resource.setrlimit(kind, (limit, limit))
-    words = [os.fsencode(word) for word in sys.argv[2:]]
+    texts = [os.fsencode(word) for word in sys.argv[2:]]
     entries = [entry.encode("latin-1") for entry in given["environment"]]
-    system.execve(words[0], _strings(words), _strings(entries))
+    system.execve(texts[0], _strings(texts), _strings(entries))
     raise OSError(ctypes.get_errno(), sys.argv[2])
 
 
-def _strings(words: list[bytes]) -> ctypes.Array[ctypes.c_char_p]:
-    return (ctypes.c_char_p * (len(words) + 1))(*words, None)
+def _strings(arguments: list[bytes]) -> ctypes.Array[ctypes.c_char_p]:
+    return (ctypes.c_char_p * (len(arguments) + 1))(*arguments, None)
 
 
 if __name__ == "__main__":

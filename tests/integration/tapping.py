@@ -28,8 +28,8 @@ SHELL = ("/bin/sh", "-c")
 _POLL_S = 0.005
 
 
-def tap_words(data_dir: Path, *command: str, options: tuple[str, ...] = ()) -> list[str]:
-    """The words that run a command behind a tap."""
+def tap_command(data_dir: Path, *command: str, options: tuple[str, ...] = ()) -> list[str]:
+    """The command line that runs a command behind a tap."""
     return [*PROGRAM, "tap", "--data-dir", str(data_dir), *options, "--", *command]
 
 
@@ -42,7 +42,7 @@ class Tap(subprocess.Popen[bytes]):
         """Start it; `started` are arguments of Popen."""
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         super().__init__(
-            tap_words(data_dir, *command, options=options), bufsize=0, **{**pipes, **started}
+            tap_command(data_dir, *command, options=options), bufsize=0, **{**pipes, **started}
         )
 
     def send(self, data: bytes) -> None:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import Era
 
 
-def say(*words: object) -> None:
+def say(*arguments: object) -> None:
     """Say a line at once."""
-    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.write(" ".join(map(str, arguments)) + "\n")
     sys.stdout.flush()
 
 

@@ -43,7 +43,7 @@ _WITHOUT_POLLS = {"task_answers_plainly", "task_forbidden"}
 
 
 def task_call(tool: str, era: Era, **wished: Any) -> Call:
-    """A call of a tool as a task, fast unless told otherwise; `wished` of the call or its tool."""
+    """A call of a tool as a task, fast by default; `wished` of the call or its tool."""
     of_call = {name: wished.pop(name) for name in set(wished) & _OF_CALL}
     if era == "handshake" and tool not in _UNWISHED:
         of_call.setdefault("as_task", True)

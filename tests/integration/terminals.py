@@ -15,9 +15,9 @@ from tests.patience import PATIENCE_S
 class Terminal:
     """The program running on a pseudo-terminal of its own; a context manager that ends it."""
 
-    def __init__(self, *words: str, **environment: str) -> None:
+    def __init__(self, *arguments: str, **environment: str) -> None:
         """Start one command, with the terminal as all its streams."""
-        self._words = words
+        self._texts = arguments
         self._environment = environment
         self.shown = ""
         self._read_to = 0
@@ -27,7 +27,7 @@ class Terminal:
         environment = {"COLUMNS": "150", **self._environment}
         self._resources = ExitStack()
         self._process, self._descriptor = self._resources.enter_context(
-            on_terminal(self._words, **environment)
+            on_terminal(self._texts, **environment)
         )
         self.pid = self._process.pid
         return self

@@ -1,4 +1,4 @@
-"""What a screen reader is told of the window, on a real bus: names, roles and what rows say."""
+"""What a screen reader gets of the window, on a real bus: names, roles and what rows say."""
 
 from __future__ import annotations
 

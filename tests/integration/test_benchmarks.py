@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOSS = "lost"
 """Figures of this name count what went wrong."""
 UNKNOWN = () if Path("/proc/self/schedstat").exists() else ("waiting_for_cpu", "memory")
-"""Figures that begin so are not told by every system."""
+"""Figures that begin so are missing on some systems."""
 
 
 def wrong(figures: Sequence[Figure]) -> list[Figure]:

@@ -30,9 +30,9 @@ from tests.servers.definition import COMMAND
 QUICK = ("--arg", "interval_s=0")
 
 
-def call(*words: str) -> Run:
+def call(*arguments: str) -> Run:
     """Call a tool of the demo server, or of the test server."""
-    return run(*calling(*words))
+    return run(*calling(*arguments))
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ class TestEvents:
         ("era", "revision"), [("handshake", "2025-11-25"), ("per-request", "2026-07-28")]
     )
     def test_both_eras_are_reported(self, era: str, revision: str) -> None:
-        words = ("--era", era, "known_total", "--arg", "steps=2", *QUICK, "--json")
-        ran = call(*words)
+        arguments = ("--era", era, "known_total", "--arg", "steps=2", *QUICK, "--json")
+        ran = call(*arguments)
         (connected,) = ran.only("connected")
         assert (connected["era"], connected["protocolVersion"]) == (era, revision)
         assert connected["server"] == "demo"
@@ -86,7 +86,7 @@ class TestEvents:
         assert "tools" in connected["capabilities"]
 
     @pytest.mark.parametrize(
-        ("words", "token"),
+        ("arguments", "token"),
         [
             (("--token", "été"), "été"),
             (("--token", ""), ""),
@@ -94,8 +94,8 @@ class TestEvents:
             (("--no-token",), None),
         ],
     )
-    def test_the_token_is_the_users_choice(self, words: tuple[str, ...], token: object) -> None:
-        ran = call("known_total", "--arg", "steps=2", *QUICK, "--json", *words)
+    def test_the_token_is_the_users_choice(self, arguments: tuple[str, ...], token: object) -> None:
+        ran = call("known_total", "--arg", "steps=2", *QUICK, "--json", *arguments)
         assert ran.only("request")[0]["token"] == token
         assert [event["token"] for event in ran.only("progress")] == [token] * (
             0 if token is None else 2
@@ -174,8 +174,8 @@ class TestText:
     def test_irregular_progress_is_warned_of_once_for_each_job(self) -> None:
         ran = call("decreasing", *QUICK, "--repeat", "2")
         warnings = sorted(line for line in ran.err.splitlines() if "warning" in line)
-        words = "warning: Progress did not increase: 2 after 4"
-        assert warnings == [f"decreasing #1: {words}", f"decreasing #2: {words}"]
+        text = "warning: Progress did not increase: 2 after 4"
+        assert warnings == [f"decreasing #1: {text}", f"decreasing #2: {text}"]
 
     def test_the_tools_are_listed_with_their_arguments(self) -> None:
         ran = run("tools", "--demo")
@@ -195,7 +195,7 @@ class TestText:
 
 class TestFailures:
     @pytest.mark.parametrize(
-        ("words", "code", "advice"),
+        ("arguments", "code", "advice"),
         [
             (("bursst",), 2, "Did you mean burst"),
             (("burst", "--arg", "count=many"), 2, "--arg count=3"),
@@ -230,9 +230,9 @@ class TestFailures:
         ],
     )
     def test_a_call_that_fails_says_why_in_its_exit_code_and_words(
-        self, words: tuple[str, ...], code: int, advice: str
+        self, arguments: tuple[str, ...], code: int, advice: str
     ) -> None:
-        ran = call(*words)
+        ran = call(*arguments)
         assert (ran.code, ran.out) == (code, "")
         assert advice in ran.err
 
@@ -308,7 +308,7 @@ def without_qt(tmp_path: Path) -> str:
 
 class TestWithoutQt:
     @pytest.mark.parametrize(
-        "words",
+        "arguments",
         [
             ("--help",),
             ("tools", "--demo"),
@@ -317,8 +317,10 @@ class TestWithoutQt:
             ("resume", "--list"),
         ],
     )
-    def test_everything_but_the_window_works(self, words: tuple[str, ...], without_qt: str) -> None:
-        ran = run(*words, PYTHONPATH=without_qt)
+    def test_everything_but_the_window_works(
+        self, arguments: tuple[str, ...], without_qt: str
+    ) -> None:
+        ran = run(*arguments, PYTHONPATH=without_qt)
         assert ran.code == 0
         assert ran.out
 
@@ -345,8 +347,8 @@ class TestInterrupts:
     def test_the_first_cancels_politely_and_waits(
         self, started: list[subprocess.Popen[str]], server_command: tuple[str, ...], tmp_path: Path
     ) -> None:
-        words = ("--arg", "on_cancel=error", "--json", "--", *server_command)
-        process = start("call", "known_total", "--arg", "steps=100000", *words)
+        arguments = ("--arg", "on_cancel=error", "--json", "--", *server_command)
+        process = start("call", "known_total", "--arg", "steps=100000", *arguments)
         started.append(process)
         wait_for(process, "progress")
         process.send_signal(signal.SIGINT)
@@ -359,8 +361,8 @@ class TestInterrupts:
         assert not is_running(tmp_path)
 
     def test_the_user_is_reported_the_wait(self, started: list[subprocess.Popen[str]]) -> None:
-        words = ("--arg", "on_cancel=result", "--arg", "steps=100000")
-        process = start("call", "--demo", "known_total", *words)
+        arguments = ("--arg", "on_cancel=result", "--arg", "steps=100000")
+        process = start("call", "--demo", "known_total", *arguments)
         started.append(process)
         assert process.stderr is not None
         assert "Step" in process.stderr.readline()
@@ -375,7 +377,7 @@ class TestInterrupts:
     def test_a_server_that_rightly_says_nothing_more_is_waited_for_two_seconds_at_most(
         self, started: list[subprocess.Popen[str]], tool: str, tmp_path: Path
     ) -> None:
-        words = (
+        arguments = (
             "--json",
             "--data-dir",
             str(tmp_path),
@@ -384,7 +386,7 @@ class TestInterrupts:
             "--state-dir",
             str(tmp_path),
         )
-        process = start("call", tool, "--arg", "interval_s=0.1", *words)
+        process = start("call", tool, "--arg", "interval_s=0.1", *arguments)
         started.append(process)
         wait_for(process, "progress")
         began = time.monotonic()
@@ -400,8 +402,8 @@ class TestInterrupts:
     def test_the_second_leaves_at_once_whatever_the_server_does(
         self, started: list[subprocess.Popen[str]], server_command: tuple[str, ...], tmp_path: Path
     ) -> None:
-        words = (*QUICK, "--arg", "on_cancel=ignore", "--", *server_command)
-        process = start("call", "never_answers", *words, "--ignore-eof", "--ignore-sigterm")
+        arguments = (*QUICK, "--arg", "on_cancel=ignore", "--", *server_command)
+        process = start("call", "never_answers", *arguments, "--ignore-eof", "--ignore-sigterm")
         started.append(process)
         assert process.stderr is not None
         assert "Step" in process.stderr.readline()
@@ -420,8 +422,16 @@ class TestInterrupts:
     def test_who_leaves_at_once_is_reported_each_call_before_the_connection(
         self, started: list[subprocess.Popen[str]], second: signal.Signals
     ) -> None:
-        words = ("--arg", "interval_s=0.05", "--arg", "on_cancel=ignore", "--repeat", "2", "--json")
-        process = start("call", "--demo", "known_total", "--arg", "steps=100000", *words)
+        arguments = (
+            "--arg",
+            "interval_s=0.05",
+            "--arg",
+            "on_cancel=ignore",
+            "--repeat",
+            "2",
+            "--json",
+        )
+        process = start("call", "--demo", "known_total", "--arg", "steps=100000", *arguments)
         started.append(process)
         wait_for(process, "progress")
         if second is signal.SIGINT:
@@ -441,8 +451,8 @@ class TestInterrupts:
     def test_leaving_works_while_nobody_reads_our_output(
         self, started: list[subprocess.Popen[str]], server_command: tuple[str, ...], tmp_path: Path
     ) -> None:
-        words = ("--arg", "count=10000000", "--json", "--", *server_command)
-        process = start("call", "burst", *words)
+        arguments = ("--arg", "count=10000000", "--json", "--", *server_command)
+        process = start("call", "burst", *arguments)
         started.append(process)
         wait_for(process, "progress")
         process.send_signal(signal.SIGTERM)
@@ -468,8 +478,8 @@ class TestReaders:
     def test_a_reader_that_has_seen_enough_ends_us_quietly(
         self, started: list[subprocess.Popen[str]], server_command: tuple[str, ...], tmp_path: Path
     ) -> None:
-        words = ("--arg", "count=10000000", "--json", "--", *server_command)
-        process = start("call", "burst", *words)
+        arguments = ("--arg", "count=10000000", "--json", "--", *server_command)
+        process = start("call", "burst", *arguments)
         started.append(process)
         wait_for(process, "progress")
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""What keeps a command from beginning is told to people and to scripts."""
+"""What keeps a command from beginning is shown to people and to scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("call", "x", "--server", "nosuch"),
         ("call", "x", "--config", "/no/such/file"),
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         ("resume", "1", "--server", "nosuch"),
     ],
 )
-def test_it_is_an_event_too(words: tuple[str, ...], tmp_path: Path) -> None:
-    ran = run(*words, "--json", "--data-dir", str(tmp_path))
+def test_it_is_an_event_too(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    ran = run(*arguments, "--json", "--data-dir", str(tmp_path))
     assert [event["event"] for event in ran.events()] == ["error", "summary"]
     error = ran.events()[0]
     assert (error["job"], error["where"]) == (None, "local")

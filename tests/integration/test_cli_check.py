@@ -32,14 +32,16 @@ time.sleep(60)
 
 
 def test_a_tour_finds_what_a_tool_does_wrong(tmp_path: Path) -> None:
-    words = [
+    arguments = [
         "--demo",
         "--tool",
         "decreasing",
         "--args",
         '{"decreasing": {"steps": 6, "interval_s": 0.01}}',
     ]
-    ran = run("check", *words, "--format", "json", "--data-dir", str(tmp_path), HOME=str(tmp_path))
+    ran = run(
+        "check", *arguments, "--format", "json", "--data-dir", str(tmp_path), HOME=str(tmp_path)
+    )
     assert ran.code == 7, ran.err
     (file,) = json.loads(ran.out)["files"]
     found = {(each["rule"], each["level"]) for each in file["findings"]}
@@ -57,8 +59,16 @@ def test_a_tool_that_does_not_exist_is_reported_before_anything_is_called(tmp_pa
 def test_a_server_that_does_not_end_is_found(tmp_path: Path) -> None:
     server = tmp_path / "clinging.py"
     server.write_text(_CLINGING, encoding="utf-8")
-    words = ["--era", "handshake", "--data-dir", str(tmp_path), "--", sys.executable, str(server)]
-    ran = run("check", "--fail-on", "warning", *words, HOME=str(tmp_path))
+    arguments = [
+        "--era",
+        "handshake",
+        "--data-dir",
+        str(tmp_path),
+        "--",
+        sys.executable,
+        str(server),
+    ]
+    ran = run("check", "--fail-on", "warning", *arguments, HOME=str(tmp_path))
     assert ran.code == 7, ran.err
     assert "warning END-1: The server did not end within 2.0 s" in ran.out
 
@@ -69,8 +79,8 @@ def test_a_tour_that_calls_no_tool_says_so(tmp_path: Path) -> None:
 
 
 def test_a_tool_whose_calls_all_fail_is_no_silent_pass(tmp_path: Path) -> None:
-    words = ["--demo", "--tool", "rpc_error", "--data-dir", str(tmp_path)]
-    ran = run("check", *words, HOME=str(tmp_path))
+    arguments = ["--demo", "--tool", "rpc_error", "--data-dir", str(tmp_path)]
+    ran = run("check", *arguments, HOME=str(tmp_path))
     assert ran.code == 0, ran.err
     assert "Note: All 3 calls of rpc_error failed, so most rules were not tested on it." in ran.out
 
@@ -94,7 +104,15 @@ _REFUSING = (
 def test_a_server_that_refuses_to_list_its_tools_is_an_error(tmp_path: Path, command: str) -> None:
     server = tmp_path / "refusing.py"
     server.write_text(_REFUSING.replace("time.sleep(60)", ""), encoding="utf-8")
-    words = ["--era", "handshake", "--data-dir", str(tmp_path), "--", sys.executable, str(server)]
-    ran = run(command, *words, HOME=str(tmp_path))
+    arguments = [
+        "--era",
+        "handshake",
+        "--data-dir",
+        str(tmp_path),
+        "--",
+        sys.executable,
+        str(server),
+    ]
+    ran = run(command, *arguments, HOME=str(tmp_path))
     assert ran.code == 1, ran.out + ran.err
     assert "No list" in ran.out + ran.err

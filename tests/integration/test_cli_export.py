@@ -26,8 +26,8 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the demo's failing tool did, and one that was given a secret."""
     folder = tmp_path_factory.mktemp("export")
     path = folder / "night.mcprec"
-    words = ("--arg", "at_tick=3", "--arg", "interval_s=0", "--record", str(path))
-    done = run("call", "--demo", "error_result", *words, "--data-dir", str(folder / "data"))
+    arguments = ("--arg", "at_tick=3", "--arg", "interval_s=0", "--record", str(path))
+    done = run("call", "--demo", "error_result", *arguments, "--data-dir", str(folder / "data"))
     assert done.code == 1
     return path
 
@@ -89,9 +89,9 @@ def test_a_job_that_is_not_there_is_named_with_those_that_are(recording: Path) -
 
 
 def test_a_filter_and_a_job_make_no_sense_for_a_report(recording: Path) -> None:
-    words = ("--to", "html", "--job", "1", "--where", "kind == error")
+    arguments = ("--to", "html", "--job", "1", "--where", "kind == error")
 
-    assert run("export", str(recording), *words).code == 2
+    assert run("export", str(recording), *arguments).code == 2
 
 
 @pytest.mark.parametrize("content", [None, b"", b"hello\n"])
@@ -116,8 +116,8 @@ def test_a_file_that_cannot_be_written_ends_with_code_8(recording: Path, tmp_pat
 def test_secrets_are_taken_out_unless_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "r.mcprec"
     secret = ("--arg", "name=password=hunter2", "--arg", "items=1")
-    words = ("worker", *secret, "--record", str(path))
-    assert run("call", "--demo", *words, "--data-dir", str(tmp_path)).code == 0
+    arguments = ("worker", *secret, "--record", str(path))
+    assert run("call", "--demo", *arguments, "--data-dir", str(tmp_path)).code == 0
     clean = run("export", str(path), "--to", "jsonl")
     exact = run("export", str(path), "--to", "jsonl", "--with-secrets")
 

@@ -21,13 +21,13 @@ CTRL_C = b"\x03"
 CTRL_D = b"\x04"
 
 
-def terminal(tmp_path: Path, *words: str, **environment: str) -> Terminal:
+def terminal(tmp_path: Path, *arguments: str, **environment: str) -> Terminal:
     """Call a tool of the test server at a terminal."""
     folder = ("--data-dir", str(tmp_path / "data"))
-    return Terminal(*calling(*folder, *words), **environment)
+    return Terminal(*calling(*folder, *arguments), **environment)
 
 
-def told(shown: str) -> list[dict[str, Any]]:
+def reported(shown: str) -> list[dict[str, Any]]:
     """What the demo server tells of the answers it got."""
     line = re.search(r"^\[\{.*\}\]\r?$", shown, re.MULTILINE)
     assert line is not None, shown
@@ -67,7 +67,7 @@ def test_a_form_is_filled_in_field_by_field(tmp_path: Path, era: str) -> None:
         user.expect("(days)")
         user.type("")
         assert user.end() == 0
-    result = told(user.shown)[0]["reply"]["result"]
+    result = reported(user.shown)[0]["reply"]["result"]
     assert result["action"] == "accept"
     expected = {"name": "Ada", "age": 36, "size": "L", "colour": "#00c"}
     assert expected.items() <= result["content"].items()
@@ -81,12 +81,12 @@ def test_ctrl_c_cancels_the_question_and_the_call_goes_on(tmp_path: Path, era: s
         user.press(CTRL_C)
         user.expect("Cancelled the question. Press Ctrl+C again to cancel the call.")
         assert user.end() == 0
-    assert told(user.shown)[0]["reply"]["result"] == {"action": "cancel"}
+    assert reported(user.shown)[0]["reply"]["result"] == {"action": "cancel"}
 
 
 def test_ctrl_c_again_cancels_the_call_and_exits_with_5(tmp_path: Path) -> None:
-    words = ("ask_while_working", "--arg", "steps=1000", "--arg", "at_step=1")
-    with terminal(tmp_path, "--era", "handshake", *words) as user:
+    arguments = ("ask_while_working", "--arg", "steps=1000", "--arg", "at_step=1")
+    with terminal(tmp_path, "--era", "handshake", *arguments) as user:
         user.expect("Fill in the form?")
         user.press(CTRL_C)
         user.expect("Cancelled the question")
@@ -105,8 +105,8 @@ def test_the_end_of_the_input_cancels_the_question(tmp_path: Path) -> None:
 
 
 def test_a_question_that_the_server_cancels_ends_its_prompt(tmp_path: Path) -> None:
-    words = ("question_cancelled", "--arg", "after_s=2")  # not before it is shown
-    with terminal(tmp_path, "--era", "handshake", *words) as user:
+    arguments = ("question_cancelled", "--arg", "after_s=2")  # not before it is shown
+    with terminal(tmp_path, "--era", "handshake", *arguments) as user:
         user.expect("Fill in the form?")
         user.expect("The server no longer needs an answer.")
         assert user.end() == 0
@@ -128,7 +128,7 @@ def test_questions_at_the_same_time_are_asked_one_after_the_other(tmp_path: Path
                 user.type("d")
         assert user.end() == 0
     assert user.shown.count(asked) == 2
-    replies = {each["method"]: each["reply"]["result"] for each in told(user.shown)}
+    replies = {each["method"]: each["reply"]["result"] for each in reported(user.shown)}
     assert replies["elicitation/create"] == {"action": "decline"}
     assert replies["sampling/createMessage"]["content"]["text"] == "It rains."
 
@@ -138,9 +138,9 @@ def test_a_page_is_shown_whole_and_opened_on_request_alone(tmp_path: Path) -> No
     browser.write_text(f'#!/bin/sh\necho "$1" >> {opened}\n')
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
     url = f"https://example.com/{'long/' * 100}?q=1"
-    words = ("ask_url", "--arg", f"url={url}")
+    arguments = ("ask_url", "--arg", f"url={url}")
     for typed, is_opened in (("a", False), ("o", True)):
-        with terminal(tmp_path, *words, BROWSER=f"{browser} %s") as user:
+        with terminal(tmp_path, *arguments, BROWSER=f"{browser} %s") as user:
             user.expect("Host: example.com.")
             user.expect("[open/accept/decline/cancel]")
             assert not opened.exists()
@@ -152,8 +152,8 @@ def test_a_page_is_shown_whole_and_opened_on_request_alone(tmp_path: Path) -> No
 
 
 def test_bars_step_aside_while_the_user_is_asked(tmp_path: Path) -> None:
-    words = ("ask_while_working", "--arg", "steps=5", "--arg", "at_step=2")
-    with terminal(tmp_path, "--era", "handshake", *words) as user:
+    arguments = ("ask_while_working", "--arg", "steps=5", "--arg", "at_step=2")
+    with terminal(tmp_path, "--era", "handshake", *arguments) as user:
         user.expect("━")
         user.expect("Fill in the form?")
         asked = len(user.shown)
@@ -173,6 +173,6 @@ def test_what_the_file_answers_is_not_asked(tmp_path: Path) -> None:
         user.expect("Fill in the form?")
         user.type("d")
         assert user.end() == 0
-    replies = {each["method"]: each["reply"]["result"] for each in told(user.shown)}
+    replies = {each["method"]: each["reply"]["result"] for each in reported(user.shown)}
     assert replies["sampling/createMessage"]["content"]["text"] == "from the file"
     assert "model response" not in user.shown

@@ -34,12 +34,12 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "answers.json"
 
 
-def call(tmp_path: Path, *words: str) -> Run:
+def call(tmp_path: Path, *arguments: str) -> Run:
     """Call a tool of the demo server, or of the test server."""
-    return run(*calling("--data-dir", str(tmp_path / "data"), *words))
+    return run(*calling("--data-dir", str(tmp_path / "data"), *arguments))
 
 
-def told(ran: Run) -> list[dict[str, Any]]:
+def reported(ran: Run) -> list[dict[str, Any]]:
     """What the demo server tells of the answers it got."""
     found: list[dict[str, Any]] = json.loads(ran.out.splitlines()[-1])
     return found
@@ -49,7 +49,7 @@ def told(ran: Run) -> list[dict[str, Any]]:
 def test_nobody_to_ask_is_a_no_and_nothing_hangs(tmp_path: Path, era: str) -> None:
     ran = call(tmp_path, "--era", era, "ask_form")
     assert ran.code == 0
-    assert told(ran)[0]["reply"]["result"] == {"action": "decline"}
+    assert reported(ran)[0]["reply"]["result"] == {"action": "decline"}
     assert "demo asks (form): Please tell us about yourself." in ran.err
     assert "declined: no terminal to ask on." in ran.err
     assert "--answers FILE" in ran.err
@@ -62,7 +62,7 @@ def test_a_form_is_filled_in_by_the_names_of_its_fields(
     file.write_text(json.dumps({"fields": {"name": "Ada", "nothing": 0}}))
     ran = call(tmp_path, "--era", era, "ask_form", "--arg", "fields=name", "--answer", str(file))
     assert ran.code == 0
-    assert told(ran)[0]["reply"]["result"] == {"action": "accept", "content": {"name": "Ada"}}
+    assert reported(ran)[0]["reply"]["result"] == {"action": "accept", "content": {"name": "Ada"}}
     assert f"accepted: by {file}, $.fields" in ran.err
 
 
@@ -115,7 +115,7 @@ def test_an_answer_that_does_not_fit_is_reported_with_its_path(
 ) -> None:
     file.write_text('[{"accept": {"name": "A", "age": "old"}}]')
     ran = call(tmp_path, "--era", era, "ask_form", "--answer", str(file))
-    assert told(ran)[0]["reply"]["result"] == {"action": "decline"}
+    assert reported(ran)[0]["reply"]["result"] == {"action": "decline"}
     assert f"An answer from the file does not fit its question ({file}, $[0])" in ran.err
     assert "\nage: " in ran.err
     assert "\nname: " in ran.err
@@ -142,8 +142,17 @@ def test_answers_that_nothing_asked_for_are_reported(tmp_path: Path, file: Path)
 
 def test_many_calls_at_once_are_answered_each(tmp_path: Path, file: Path) -> None:
     file.write_text('{"fields": {"name": "Ada"}}')
-    words = ("ask_form", "--arg", "fields=name", "--repeat", "5", "--json", "--answer", str(file))
-    ran = call(tmp_path, *words)
+    arguments = (
+        "ask_form",
+        "--arg",
+        "fields=name",
+        "--repeat",
+        "5",
+        "--json",
+        "--answer",
+        str(file),
+    )
+    ran = call(tmp_path, *arguments)
     assert ran.code == 0
     assert {each["action"] for each in ran.only("answered")} == {"accept"}
     assert len(ran.only("result")) == 5
@@ -160,15 +169,15 @@ def test_a_faulty_question_gets_an_answer_and_the_call_its_end(
     tmp_path: Path, file: Path, era: str, fault: str
 ) -> None:
     file.write_text('{"accept": {"x": 1}}')
-    words = ("wrong_question", "--arg", f"fault={fault}", "--json", "--answer", str(file))
-    ran = call(tmp_path, "--era", era, *words)
+    arguments = ("wrong_question", "--arg", f"fault={fault}", "--json", "--answer", str(file))
+    ran = call(tmp_path, "--era", era, *arguments)
     assert ran.only("question")[0]["problem"]
     assert ran.only("result")
 
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
-    ("tool", "words"),
+    ("tool", "message"),
     [
         ("form", "accept Person(name='Ada', age=36, size='large')"),
         ("sampling", '"text":"Rain falls"'),
@@ -177,14 +186,14 @@ def test_a_faulty_question_gets_an_answer_and_the_call_its_end(
     ],
 )
 def test_a_server_of_the_official_sdk_understands_the_answers(
-    tmp_path: Path, file: Path, era: str, tool: str, words: str
+    tmp_path: Path, file: Path, era: str, tool: str, message: str
 ) -> None:
     file.write_text(json.dumps(BY_KIND))
     options = ("--data-dir", str(tmp_path / "data"), "--connect-timeout", "30", "--era", era)
     command = (sys.executable, "-c", SOURCE)
     ran = run("call", tool, *options, "--answer", str(file), "--", *command)
     assert ran.code == 0, ran.err
-    assert words in ran.out
+    assert message in ran.out
 
 
 def set_rules(tmp_path: Path, rules: QuestionRules) -> None:
@@ -201,20 +210,20 @@ def test_rules_that_were_set_in_the_window_answer_and_are_reported(
     set_rules(
         tmp_path, QuestionRules(form=QuestionRule(mode="answer", answer={"name": "Rule", "age": 5}))
     )
-    words = ("--era", era, "ask_form")
-    ran = call(tmp_path, *words)
-    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule", "age": 5}
+    arguments = ("--era", era, "ask_form")
+    ran = call(tmp_path, *arguments)
+    assert reported(ran)[0]["reply"]["result"]["content"] == {"name": "Rule", "age": 5}
     assert "by this server's rule in the window" in ran.err
-    events = call(tmp_path, *words, "--json")
+    events = call(tmp_path, *arguments, "--json")
     (question,) = events.only("question")
     (answered,) = events.only("answered")
     assert (answered["question"], answered["action"]) == (question["question"], "accept")
     file.write_text(json.dumps({"fields": {"name": "File", "age": 6}}))
-    ran = call(tmp_path, *words, "--answer", str(file))
-    assert told(ran)[0]["reply"]["result"]["content"]["name"] == "File"
+    ran = call(tmp_path, *arguments, "--answer", str(file))
+    assert reported(ran)[0]["reply"]["result"]["content"]["name"] == "File"
     file.write_text(json.dumps([{"message": "Question not found", "accept": {"name": "File"}}]))
-    ran = call(tmp_path, *words, "--answer", str(file))
-    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule", "age": 5}
+    ran = call(tmp_path, *arguments, "--answer", str(file))
+    assert reported(ran)[0]["reply"]["result"]["content"] == {"name": "Rule", "age": 5}
 
 
 def test_what_a_rule_tells_servers_not_to_ask_is_not_declared(tmp_path: Path, file: Path) -> None:

@@ -23,9 +23,9 @@ ERAS = ("handshake", "per-request")
 CTRL_C = b"\x03"
 
 
-def demo(tmp_path: Path, *words: str) -> Run:
+def demo(tmp_path: Path, *arguments: str) -> Run:
     """Run a command with the demo server."""
-    command, *rest = words
+    command, *rest = arguments
     return run(command, "--demo", "--data-dir", str(tmp_path / "data"), *rest)
 
 
@@ -43,8 +43,8 @@ class TestRead:
 
     @pytest.mark.parametrize("era", ERAS)
     def test_its_events_are_those_of_a_call(self, tmp_path: Path, era: str) -> None:
-        words = ("demo://report", "--era", era, "--token", "mine", "--json")
-        ran = demo(tmp_path, "read", *words)
+        arguments = ("demo://report", "--era", era, "--token", "mine", "--json")
+        ran = demo(tmp_path, "read", *arguments)
         kinds = [event["event"] for event in ran.events()]
         assert kinds == ["connected", "request", *["progress"] * 20, "result", "closed", "summary"]
         (request,) = ran.only("request")
@@ -84,8 +84,8 @@ class TestRead:
     @linux_only
     @pytest.mark.parametrize("era", ERAS)
     def test_ctrl_c_cancels_it(self, tmp_path: Path, era: str) -> None:
-        words = ("--demo", "--data-dir", str(tmp_path), "--era", era)
-        with Terminal("read", "demo://report", *words) as user:
+        arguments = ("--demo", "--data-dir", str(tmp_path), "--era", era)
+        with Terminal("read", "demo://report", *arguments) as user:
             user.expect("Writing section 1")
             user.press(CTRL_C)
             user.expect("Cancelling. Press Ctrl+C again to exit immediately.")
@@ -132,9 +132,9 @@ class TestRequest:
         ran = demo(tmp_path, "request", "prompts/list", "--era", era)
         assert ran.code == 0
         assert {each["name"] for each in json.loads(ran.out)["prompts"]} >= {"greet"}
-        told = demo(tmp_path, "request", "prompts/list", "--era", era, "--json")
-        assert told.only("request")[0]["method"] == "prompts/list"
-        assert told.only("result")[0]["result"]["prompts"]
+        reported = demo(tmp_path, "request", "prompts/list", "--era", era, "--json")
+        assert reported.only("request")[0]["method"] == "prompts/list"
+        assert reported.only("result")[0]["result"]["prompts"]
 
     def test_parameters_go_out_as_they_were_typed(self, tmp_path: Path) -> None:
         file = tmp_path / "params.json"
@@ -148,8 +148,8 @@ class TestRequest:
         assert "--params '{\"n\": 3}'" in ran.err
 
     def test_without_a_token_its_result_is_reported_without_a_job(self, tmp_path: Path) -> None:
-        words = ("request", "ping", "--no-token", "--era", "handshake", "--json")
-        ran = demo(tmp_path, *words)
+        arguments = ("request", "ping", "--no-token", "--era", "handshake", "--json")
+        ran = demo(tmp_path, *arguments)
         assert ran.code == 0
         assert [(each["job"], each["result"]) for each in ran.only("result")] == [(None, {})]
         refused = demo(tmp_path, "request", "nope", "--no-token", "--json")
@@ -158,8 +158,8 @@ class TestRequest:
 
     def test_a_tool_that_becomes_a_task_is_followed(self, tmp_path: Path) -> None:
         params = {"name": "task_work", "arguments": {"steps": 2, "interval_s": 0.05}, "task": {}}
-        words = ("tools/call", "--params", json.dumps(params), "--era", "handshake", "--json")
-        ran = demo(tmp_path, "request", *words)
+        args = ("tools/call", "--params", json.dumps(params), "--era", "handshake", "--json")
+        ran = demo(tmp_path, "request", *args)
         assert ran.code == 0
         assert ran.only("task")[-1]["status"] == "completed"
         assert ran.only("result")[0]["result"]["content"][0]["text"] == "Finished all 2 steps."
@@ -170,8 +170,15 @@ class TestRequest:
     ) -> None:
         file = tmp_path / "night.mcprec"
         params = '{"notifications": {"toolsListChanged": true}}'
-        words = ("subscriptions/listen", "--params", params, "--no-token", "--era", "per-request")
-        process = start("request", "--demo", *words, "--json", "--record", str(file))
+        arguments = (
+            "subscriptions/listen",
+            "--params",
+            params,
+            "--no-token",
+            "--era",
+            "per-request",
+        )
+        process = start("request", "--demo", *arguments, "--json", "--record", str(file))
         started.append(process)
         assert process.stdout is not None
         assert '"connected"' in process.stdout.readline()
@@ -208,7 +215,7 @@ class TestLists:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("read", "x:1"),
         ("request", "resources/read", "--params", '{"uri": "x:1"}'),
@@ -217,11 +224,11 @@ class TestLists:
     ],
 )
 def test_nothing_of_ours_goes_out_between_a_request_and_its_answer(
-    tmp_path: Path, words: tuple[str, ...]
+    tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     """A server that reads nothing while it works says what lay in its input when it was done."""
     command = (sys.executable, str(Path(one_at_a_time.__file__)))
-    ran = run(*words, "--era", "handshake", "--data-dir", str(tmp_path), "--", *command)
+    ran = run(*arguments, "--era", "handshake", "--data-dir", str(tmp_path), "--", *command)
     assert ran.code == 0
     assert "waiting: []" in ran.out
 
@@ -241,8 +248,10 @@ class TestServerLog:
         assert ran.code == 0
         assert "notice demo: " in ran.err
         assert "info demo: " not in ran.err
-        told = demo(tmp_path, "call", "log_levels", "--era", era, "--server-log", "info", "--json")
-        levels = [event["level"] for event in told.only("log")]
+        reported = demo(
+            tmp_path, "call", "log_levels", "--era", era, "--server-log", "info", "--json"
+        )
+        levels = [event["level"] for event in reported.only("log")]
         assert levels[:2] == ["info", "notice"]
         assert len(levels) == 7
 
@@ -252,7 +261,7 @@ class TestServerLog:
 
     def test_a_server_that_declares_no_logging_is_reported(self, tmp_path: Path) -> None:
         command = (sys.executable, str(Path(one_at_a_time.__file__)), "logging")
-        words = ("read", "x:1", "--server-log", "info", "--era", "handshake")
-        ran = run(*words, "--data-dir", str(tmp_path), "--", *command)
+        arguments = ("read", "x:1", "--server-log", "info", "--era", "handshake")
+        ran = run(*arguments, "--data-dir", str(tmp_path), "--", *command)
         assert ran.code == 0
         assert "does not declare logging" in ran.err

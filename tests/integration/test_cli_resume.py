@@ -35,16 +35,16 @@ class Folders:
         """The command that starts the demo server."""
         return ("--", *COMMAND, "--state-dir", str(self.state_dir))
 
-    def call(self, *words: str, **arguments: object) -> tuple[str, ...]:
-        """The words that begin an export."""
+    def call(self, *args: str, **arguments: object) -> tuple[str, ...]:
+        """The command that begins an export."""
         given = {"chunks": CHUNKS, "chunks_per_attempt": PER_ATTEMPT, "interval_s": 0, **arguments}
         pairs = [word for name, value in given.items() for word in ("--arg", f"{name}={value}")]
         data = ("--data-dir", str(self.data_dir))
-        return ("call", *data, "resumable_export", *pairs, *words, *self.server)
+        return ("call", *data, "resumable_export", *pairs, *args, *self.server)
 
-    def resume(self, *words: str) -> tuple[str, ...]:
-        """The words that go on."""
-        return ("resume", "--data-dir", str(self.data_dir), *words)
+    def resume(self, *arguments: str) -> tuple[str, ...]:
+        """The command that resumes it."""
+        return ("resume", "--data-dir", str(self.data_dir), *arguments)
 
     def saved(self) -> list[dict[str, Any]]:
         """What `resume --list` knows."""
@@ -75,14 +75,14 @@ def pasted(command: str) -> Run:
     return Run(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
 
-def repeated(command: str, *words: str) -> Run:
+def repeated(command: str, *arguments: str) -> Run:
     """Run what a shell would run, without a shell and a new interpreter: that is tried once."""
     split = shlex.split(command)
     assert tuple(split[: len(PROGRAM)]) == PROGRAM
-    return run(*split[len(PROGRAM) :], *words)
+    return run(*split[len(PROGRAM) :], *arguments)
 
 
-def told_command(err: str) -> str:
+def shown_command(err: str) -> str:
     """The command that goes on, as printed."""
     head, _, rest = err.partition("but can be resumed. To resume:\n")
     assert rest, head
@@ -151,13 +151,13 @@ def test_the_printed_command_goes_on_when_pasted(folders: Folders) -> None:
     ran = run(*folders.call())
     assert ran.code == 6
     assert folders.chunks() == WHOLE[:PER_ATTEMPT]
-    command = told_command(ran.err)
+    command = shown_command(ran.err)
     assert shlex.split(command)[-4:] == ["resume", "1", "--data-dir", str(folders.data_dir)]
     for attempt in range(2, ATTEMPTS):
         ran = pasted(command)
         assert ran.code == 6, ran.err
         assert folders.chunks() == WHOLE[: PER_ATTEMPT * attempt]
-        assert told_command(ran.err) == command
+        assert shown_command(ran.err) == command
     ran = repeated(command)
     assert (ran.code, folders.chunks()) == (0, WHOLE)
     ran = repeated(command)
@@ -178,10 +178,10 @@ def test_requests_of_one_job_differ_in_id_and_resume_token_alone(
     folders: Folders, tmp_path: Path, era: str, token: tuple[str, ...]
 ) -> None:
     wire = tmp_path / "wire.jsonl"
-    words = folders.call("--era", era, *token)
-    server = words.index("--") + 1
+    arguments = folders.call("--era", era, *token)
+    server = arguments.index("--") + 1
     tee = ("/bin/sh", "-c", 'tee -a "$0" | "$@"', str(wire))
-    assert run(*words[:server], *tee, *words[server:]).code == 6
+    assert run(*arguments[:server], *tee, *arguments[server:]).code == 6
     assert run(*folders.resume("1", "--auto-resume")).code == 0
     messages = [json.loads(line) for line in wire.read_text().splitlines()]
     requests = [message for message in messages if message.get("method") == "tools/call"]
@@ -212,9 +212,9 @@ def test_events_tell_of_what_stopped(folders: Folders) -> None:
 
 
 @linux_only
-@pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("arguments", [(), ("--json",)], ids=["text", "json"])
 def test_an_export_survives_the_kill_of_the_program(
-    folders: Folders, started: list[subprocess.Popen[str]], words: tuple[str, ...]
+    folders: Folders, started: list[subprocess.Popen[str]], arguments: tuple[str, ...]
 ) -> None:
     most = 20  # so that a second of the second attempt is left when it is killed
     long = {"interval_s": 0.05, "chunks": 2 * most, "chunks_per_attempt": most}
@@ -226,7 +226,7 @@ def test_an_export_survives_the_kill_of_the_program(
     (saved,) = folders.saved()
     assert (saved["attempts"], saved["usable"], saved["elsewhere"]) == (2, True, False)
     assert "exited before the reply" in saved["reason"]
-    ran = run(*folders.resume(str(saved["resume_id"]), "--auto-resume", *words))
+    ran = run(*folders.resume(str(saved["resume_id"]), "--auto-resume", *arguments))
     assert ran.code == 0, ran.err
     assert folders.chunks() == [f"chunk {number}" for number in range(1, 2 * most + 1)]
     assert folders.saved() == []
@@ -245,7 +245,7 @@ def test_ctrl_c_during_a_resumed_attempt_leaves_it_resumable(
     assert process.returncode == 6
     (saved,) = folders.saved()
     assert saved["usable"]
-    ran = repeated(told_command(err), "--auto-resume")
+    ran = repeated(shown_command(err), "--auto-resume")
     assert (ran.code, folders.chunks()) == (0, WHOLE)
 
 
@@ -260,7 +260,7 @@ def test_leaving_at_once_tells_how_to_go_on_as_well(
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 6, err
-    assert repeated(told_command(err), "--auto-resume").code == 0
+    assert repeated(shown_command(err), "--auto-resume").code == 0
 
 
 @linux_only
@@ -273,7 +273,7 @@ def test_ctrl_c_between_attempts_ends_the_wait(
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 6
-    assert told_command(err)
+    assert shown_command(err)
 
 
 def test_a_refused_token_is_an_error_and_not_offered_again(folders: Folders) -> None:
@@ -294,15 +294,15 @@ def test_an_error_keeps_the_token_and_stops_resuming(folders: Folders) -> None:
     ran = run(*folders.call("--auto-resume", fault="rpc_error", at_attempt=2))
     assert ran.code == 6
     assert "The backend went away" in ran.err
-    ran = repeated(told_command(ran.err), "--auto-resume")
+    ran = repeated(shown_command(ran.err), "--auto-resume")
     assert (ran.code, folders.chunks()) == (0, WHOLE)
 
 
 def test_a_crash_of_the_server_keeps_the_token(folders: Folders) -> None:
-    words = folders.call("--auto-resume", fault="crash", at_chunk=PER_ATTEMPT + 1)
-    ran = run(*words)
+    arguments = folders.call("--auto-resume", fault="crash", at_chunk=PER_ATTEMPT + 1)
+    ran = run(*arguments)
     assert ran.code == 6
-    ran = repeated(told_command(ran.err), "--auto-resume")
+    ran = repeated(shown_command(ran.err), "--auto-resume")
     assert (ran.code, folders.chunks()) == (0, WHOLE)
 
 
@@ -323,7 +323,7 @@ def test_several_that_stop_are_reported_in_one_command(folders: Folders) -> None
         assert run(*folders.call(job=name)).code == 6
     ran = run(*folders.resume("1", "2"))
     assert ran.code == 6
-    assert " resume 1 2 --data-dir" in told_command(ran.err)
+    assert " resume 1 2 --data-dir" in shown_command(ran.err)
 
 
 def test_another_server_can_be_named(folders: Folders, tmp_path: Path) -> None:
@@ -339,8 +339,8 @@ def test_a_server_that_is_gone_is_no_connection(folders: Folders, tmp_path: Path
     script = tmp_path / "server"
     script.write_text(f"#!/bin/sh\nexec {shlex.join(folders.server[1:])}\n")
     script.chmod(0o700)
-    words = folders.call()
-    assert run(*words[: words.index("--") + 1], str(script)).code == 6
+    arguments = folders.call()
+    assert run(*arguments[: arguments.index("--") + 1], str(script)).code == 6
     script.unlink()
     ran = run(*folders.resume("1", "--json"))
     assert ran.code == 3
@@ -382,10 +382,10 @@ def _lead_nowhere(data_dir: Path) -> None:
     (data_dir / "resume.sqlite3").symlink_to(data_dir / "unmounted" / "resume.sqlite3")
 
 
-@pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
-def test_a_call_goes_on_without_a_store(folders: Folders, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("arguments", [(), ("--json",)], ids=["text", "json"])
+def test_a_call_goes_on_without_a_store(folders: Folders, arguments: tuple[str, ...]) -> None:
     _lead_nowhere(folders.data_dir)
-    ran = run(*folders.call("--auto-resume", *words))
+    ran = run(*folders.call("--auto-resume", *arguments))
     assert ran.code == 0, ran.err
     assert ran.err.count("The saved resume tokens cannot be used") == 1
     assert folders.chunks() == WHOLE

@@ -46,10 +46,10 @@ class Project:
         script.write_text(f"#!/bin/sh\necho >> {ran}\nPYTHONPATH={path} exec {demo}\n")
         script.chmod(0o700)
 
-    def run(self, *words: str, server: tuple[str, ...] = ()) -> Run:
+    def run(self, *arguments: str, server: tuple[str, ...] = ()) -> Run:
         """Run our program in this folder."""
         data = ("--data-dir", str(self.folder.parent / "data"))
-        return run(*words, *data, *(("--", *server) if server else ()), folder=self.folder)
+        return run(*arguments, *data, *(("--", *server) if server else ()), folder=self.folder)
 
     @property
     def runs(self) -> int:

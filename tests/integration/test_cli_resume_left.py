@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integration.tapping import PROGRAM, PYTHON, Tap, live, recordings, tap_words, until
+from tests.integration.tapping import PROGRAM, PYTHON, Tap, live, recordings, tap_command, until
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
 
@@ -41,9 +41,9 @@ def _line(message: dict[str, Any]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
 
 
-def _resume(data_dir: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+def _resume(data_dir: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     command = [*(word for word in PROGRAM if word != "-S"), "resume", "--data-dir", str(data_dir)]
-    return subprocess.run([*command, *words], capture_output=True, check=False)
+    return subprocess.run([*command, *arguments], capture_output=True, check=False)
 
 
 def _listed(data_dir: Path) -> list[dict[str, Any]]:
@@ -115,8 +115,8 @@ def test_a_job_of_a_client_that_was_killed_without_a_window_is_shown_and_finishe
 ) -> None:
     data_dir, state = tmp_path / "data", tmp_path / "state"
     server = (*COMMAND, "--state-dir", str(state))
-    words = tap_words(data_dir, *server, options=("--client", "Cursor"))
-    with subprocess.Popen([*PYTHON, "-c", _CLIENT, *words], stdout=subprocess.PIPE) as client:
+    arguments = tap_command(data_dir, *server, options=("--client", "Cursor"))
+    with subprocess.Popen([*PYTHON, "-c", _CLIENT, *arguments], stdout=subprocess.PIPE) as client:
         assert client.stdout is not None
         assert client.stdout.readline() == b"replied\n"
         client.kill()

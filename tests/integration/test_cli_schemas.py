@@ -23,19 +23,19 @@ INTEGER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required
 COUNTED = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
 
 
-def words_of(tmp_path: Path, *words: str, **tool: Any) -> tuple[str, ...]:
+def text_of(tmp_path: Path, *arguments: str, **tool: Any) -> tuple[str, ...]:
     """The command line that calls the one tool of a server."""
     file = tmp_path / "tools.json"
     described = {"name": "t", "inputSchema": {"type": "object"}, **tool}
     file.write_text(json.dumps([described]), encoding="utf-8")
     server = (sys.executable, str(Path(schema_server.__file__)), str(file))
     data = ("--data-dir", str(tmp_path / "data"), "--era", "handshake")
-    return ("call", *data, "t", *words, "--", *server)
+    return ("call", *data, "t", *arguments, "--", *server)
 
 
-def call(tmp_path: Path, *words: str, **tool: Any) -> Run:
+def call(tmp_path: Path, *arguments: str, **tool: Any) -> Run:
     """Call the one tool of a server."""
-    return run(*words_of(tmp_path, *words, **tool))
+    return run(*text_of(tmp_path, *arguments, **tool))
 
 
 # Arguments
@@ -52,8 +52,8 @@ def test_arguments_that_break_the_schema_are_refused_with_the_way_to_send_them(
 
 def test_they_are_sent_as_they_are_where_the_user_insists(tmp_path: Path) -> None:
     sent = (("--args", '{"m": [1]}', "--arg", "n=three"), {"m": [1], "n": "three"})
-    for words, arguments in (sent, (("--args", "{}"), {}), (("--arg", "n=3"), {"n": 3})):
-        ran = call(tmp_path, *words, "--no-validate", inputSchema=INTEGER)
+    for command_line, arguments in (sent, (("--args", "{}"), {}), (("--arg", "n=3"), {"n": 3})):
+        ran = call(tmp_path, *command_line, "--no-validate", inputSchema=INTEGER)
         assert ran.code == 0
         assert json.loads(ran.out) == arguments
 
@@ -77,13 +77,13 @@ def test_a_result_that_breaks_the_output_schema_is_reported(tmp_path: Path) -> N
     assert (
         "warning: The result violates the tool's output schema: structuredContent: count" in ran.err
     )
-    told = call(tmp_path, "--json", **tool)
-    (finding,) = told.only("finding")
+    reported = call(tmp_path, "--json", **tool)
+    (finding,) = reported.only("finding")
     assert finding["rule"] == "output-schema"
     assert finding["level"] == "error"
-    assert finding["job"] == told.only("result")[0]["job"]
+    assert finding["job"] == reported.only("result")[0]["job"]
     assert finding["text"] == 'structuredContent: count: "three" is not of type "integer"'
-    assert told.only("summary")[0]["findings"] == 1
+    assert reported.only("summary")[0]["findings"] == 1
 
 
 def test_a_result_without_what_its_schema_describes_is_reported(tmp_path: Path) -> None:
@@ -148,9 +148,9 @@ def _endures(hostile: Hostile, tmp_path: Path) -> None:
     file.write_text(json.dumps(hostile.value))
     tool: dict[str, Any] = {"inputSchema": hostile.schema, "outputSchema": hostile.schema}
     tool["result"] = {"content": [], "structuredContent": hostile.value}
-    words = words_of(folder, "--args", f"@{file}", "--json", **tool)
-    assert run(*words).code in {0, 2}, hostile.name
-    program = start(*words)
+    command_line = text_of(folder, "--args", f"@{file}", "--json", **tool)
+    assert run(*command_line).code in {0, 2}, hostile.name
+    program = start(*command_line)
     assert program.stdout is not None
     assert '"event":"connected"' in program.stdout.readline().replace(" ", ""), hostile.name
     for _ in range(2):

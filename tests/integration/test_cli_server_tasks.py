@@ -27,9 +27,9 @@ class Served(NamedTuple):
     target: tuple[str, ...]
     task: str
 
-    def tasks(self, command: str, *words: str) -> Run:
+    def tasks(self, command: str, *arguments: str) -> Run:
         """Run one of the commands about tasks."""
-        return run("tasks", command, *words, *self.target)
+        return run("tasks", command, *arguments, *self.target)
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def test_a_task_of_another_client_is_followed_to_its_result(
     served = serve(era, 15)
     ran = served.tasks("follow", served.task, "--json")
     assert ran.code == 0
-    told = ran.only("task")
-    assert {(each["job"], each["taskId"]) for each in told} == {(1, served.task)}
-    assert told[-1]["status"] == "completed"
+    reported = ran.only("task")
+    assert {(each["job"], each["taskId"]) for each in reported} == {(1, served.task)}
+    assert reported[-1]["status"] == "completed"
     (result,) = ran.only("result")
     assert result["result"]["content"][0]["text"] == "Finished all 15 steps."
     assert [each["event"] for each in ran.events()][-3:] == ["result", "closed", "summary"]

@@ -91,8 +91,8 @@ def test_a_variable_that_is_not_set_is_reported_instead_of_running(data_dir: Pat
 
 def test_arguments_may_refer_to_variables(data_dir: Path) -> None:
     folder = ("--data-dir", str(data_dir))
-    words = (DEMO[0], "-m", "${env:DEMO_MODULE}")
-    assert run("servers", "add", "mine", *folder, "--", *words).code == 0
+    arguments = (DEMO[0], "-m", "${env:DEMO_MODULE}")
+    assert run("servers", "add", "mine", *folder, "--", *arguments).code == 0
     assert (
         run("tools", "--server", "mine", *folder, DEMO_MODULE="mcp_progress_monitor.demo").code == 0
     )
@@ -103,8 +103,8 @@ class TestTerminal:
     def test_consent_is_asked_for_once_and_remembered(
         self, demo_file: Path, data_dir: Path
     ) -> None:
-        words = ("tools", "--config", str(demo_file), "--server", "demo", "--data-dir")
-        with Terminal(*words, str(data_dir)) as terminal:
+        arguments = ("tools", "--config", str(demo_file), "--server", "demo", "--data-dir")
+        with Terminal(*arguments, str(data_dir)) as terminal:
             terminal.expect("Run this server?")
             shown = terminal.expect("[yes/no]")
             assert "-m mcp_progress_monitor.demo" in shown
@@ -112,7 +112,7 @@ class TestTerminal:
             terminal.type("y")
             terminal.expect("burst")
             assert terminal.end() == 0
-        with Terminal(*words, str(data_dir)) as terminal:
+        with Terminal(*arguments, str(data_dir)) as terminal:
             assert terminal.end() == 0
             assert "Run this server" not in terminal.shown
 
@@ -120,8 +120,8 @@ class TestTerminal:
     def test_a_server_that_is_not_approved_does_not_run(
         self, demo_file: Path, data_dir: Path, answer: str
     ) -> None:
-        words = ("tools", "--config", str(demo_file), "--server", "evil", "--data-dir")
-        with Terminal(*words, str(data_dir)) as terminal:
+        arguments = ("tools", "--config", str(demo_file), "--server", "evil", "--data-dir")
+        with Terminal(*arguments, str(data_dir)) as terminal:
             terminal.expect("[yes/no]")
             terminal.press(b"\x04") if answer == "\x04" else terminal.type(answer)
             terminal.expect("nothing was run")
@@ -150,8 +150,8 @@ class TestTerminal:
         inputs = [{"id": "key", "description": "The key", "password": True}, {"id": "who"}]
         entry = {"command": "c", "args": ["${input:who}"], "env": {"K": "${input:key}"}}
         file.write_text(json.dumps({"inputs": inputs, "servers": {"a": entry}}))
-        words = ("servers", "import", str(file), "--all", "--with-secrets", "--data-dir")
-        with Terminal(*words, str(data_dir)) as terminal:
+        arguments = ("servers", "import", str(file), "--all", "--with-secrets", "--data-dir")
+        with Terminal(*arguments, str(data_dir)) as terminal:
             terminal.expect("who")
             terminal.expect("who: value:")
             terminal.type("ada")

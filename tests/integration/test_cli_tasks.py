@@ -1,4 +1,4 @@
-"""Tasks on the command line: begun, told of, asked to stop, left at their servers, picked up."""
+"""Tasks on the command line: begun, reported, asked to stop, left at their servers, picked up."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ QUICK = ("--arg", "interval_s=0.05", "--arg", "poll_ms=50")
 CTRL_C = b"\x03"
 
 
-def call(tmp_path: Path, *words: str) -> Run:
+def call(tmp_path: Path, *arguments: str) -> Run:
     """Call a tool of the demo server, or of the test server."""
-    return run(*calling("--data-dir", str(tmp_path / "data"), *words))
+    return run(*calling("--data-dir", str(tmp_path / "data"), *arguments))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -39,8 +39,8 @@ def test_the_course_of_a_task_is_events_in_order(tmp_path: Path, era: str) -> No
     assert statuses[0] == "working"
     assert statuses[-1] == "completed"
     assert set(statuses[1:-1]) <= {"working"}
-    told = [(each["status"], each["statusMessage"]) for each in tasks]
-    assert all(one != other for one, other in itertools.pairwise(told))
+    reported = [(each["status"], each["statusMessage"]) for each in tasks]
+    assert all(one != other for one, other in itertools.pairwise(reported))
     (result,) = ran.only("result")
     assert result["result"]["content"][0]["text"] == "Finished all 4 steps."
     assert result["duration_s"] > 0.1
@@ -58,12 +58,12 @@ def test_a_task_is_reported_in_lines_and_its_result_printed(tmp_path: Path, era:
 
 
 def test_a_tool_that_forbids_tasks_is_not_called_as_one(tmp_path: Path) -> None:
-    words = ("task_forbidden", *QUICK[:2])
-    ran = call(tmp_path, "--era", "handshake", *words, "--task")
+    arguments = ("task_forbidden", *QUICK[:2])
+    ran = call(tmp_path, "--era", "handshake", *arguments, "--task")
     assert ran.code == 2
     assert "cannot run as a task" in ran.err
     assert "'task_forbidden'" in ran.err
-    assert call(tmp_path, "--era", "handshake", *words).code == 0
+    assert call(tmp_path, "--era", "handshake", *arguments).code == 0
 
 
 def test_a_server_without_tasks_is_not_asked_for_one(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_a_server_that_makes_no_task_of_a_call_is_reported(tmp_path: Path) -> No
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("how", ["rpc_error", "is_error"])
 def test_a_task_that_fails_ends_with_1_and_one_event(tmp_path: Path, era: str, how: str) -> None:
-    words = ("task_fails", "--task", "--arg", f"how={how}", *QUICK, "--json")
-    ran = call(tmp_path, "--era", era, *words)
+    arguments = ("task_fails", "--task", "--arg", f"how={how}", *QUICK, "--json")
+    ran = call(tmp_path, "--era", era, *arguments)
     assert ran.code == 1
     kinds = [each["event"] for each in ran.events()]
     assert kinds.count("error") == (how == "rpc_error")
@@ -102,8 +102,8 @@ def test_a_task_that_fails_ends_with_1_and_one_event(tmp_path: Path, era: str, h
 def test_a_task_that_asks_is_answered_and_goes_on(tmp_path: Path, era: str) -> None:
     file = tmp_path / "answers.json"
     file.write_text('{"fields": {"name": "Ada"}, "form": {"decline": true}}')
-    words = ("task_asks", "--task", "--arg", "questions=2", *QUICK, "--json")
-    ran = call(tmp_path, "--era", era, *words, "--answer", str(file))
+    arguments = ("task_asks", "--task", "--arg", "questions=2", *QUICK, "--json")
+    ran = call(tmp_path, "--era", era, *arguments, "--answer", str(file))
     assert ran.code == 0
     assert [each["job"] for each in ran.only("question")] == [1, 1]
     assert len(ran.only("answered")) == 2
@@ -114,17 +114,17 @@ def test_a_task_that_asks_is_answered_and_goes_on(tmp_path: Path, era: str) -> N
 
 
 def test_a_limit_that_runs_out_ends_with_4(tmp_path: Path) -> None:
-    words = ("task_never_ends", "--task", "--total-timeout", "1", "--json")
-    ran = call(tmp_path, "--era", "handshake", *words)
+    arguments = ("task_never_ends", "--task", "--total-timeout", "1", "--json")
+    ran = call(tmp_path, "--era", "handshake", *arguments)
     assert ran.code == 4
     assert len(ran.only("error")) == 1
 
 
 @linux_only
 def test_a_task_that_is_asked_to_stop_decides_when(tmp_path: Path) -> None:
-    words = ("--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative", "--task")
+    arguments = ("--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative", "--task")
     times = ("--arg", "goes_on_s=3", "--arg", "interval_s=0.1", "--arg", "poll_ms=100")
-    with Terminal(*calling(*words, *times)) as user:
+    with Terminal(*calling(*arguments, *times)) as user:
         user.expect("Step 1")
         user.press(CTRL_C)
         user.expect("Cancelling. Press Ctrl+C again to exit immediately.")
@@ -136,8 +136,8 @@ def test_a_task_that_is_asked_to_stop_decides_when(tmp_path: Path) -> None:
 
 @linux_only
 def test_who_leaves_at_once_can_hear_of_the_end_later(tmp_path: Path) -> None:
-    words = ("--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative", "--task")
-    with Terminal(*calling(*words, "--arg", "goes_on_s=60")) as user:
+    arguments = ("--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative", "--task")
+    with Terminal(*calling(*arguments, "--arg", "goes_on_s=60")) as user:
         user.expect("Step 1")
         user.press(CTRL_C)
         user.expect("cancel requested, still working")
@@ -153,8 +153,8 @@ def test_a_task_that_was_left_is_listed_and_picked_up(
 ) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
     server = (*COMMAND, "--era", era, "--state-dir", str(tmp_path / "state"))
-    words = ("task_work", "--task", "--arg", "steps=12", "--arg", "interval_s=0.2")
-    process = start("call", *words, "--arg", "poll_ms=100", "--json", *data, "--", *server)
+    arguments = ("task_work", "--task", "--arg", "steps=12", "--arg", "interval_s=0.2")
+    process = start("call", *arguments, "--arg", "poll_ms=100", "--json", *data, "--", *server)
     started.append(process)
     assert process.stdout is not None
     while '"Step 2 of 12"' not in process.stdout.readline():
@@ -190,8 +190,8 @@ def test_only_the_named_task_is_picked_up(
 ) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
     server = (*COMMAND, "--era", "per-request", "--state-dir", str(tmp_path / "state"))
-    words = ("task_work", "--task", "--arg", "steps=20", "--arg", "interval_s=0.2")
-    process = start("call", *words, "--repeat", "2", "--json", *data, "--", *server)
+    arguments = ("task_work", "--task", "--arg", "steps=20", "--arg", "interval_s=0.2")
+    process = start("call", *arguments, "--repeat", "2", "--json", *data, "--", *server)
     started.append(process)
     assert process.stdout is not None
     seen: set[int] = set()

@@ -15,9 +15,9 @@ SERVER = ("--", sys.executable, str(Path(echoing_server.__file__)))
 HINT = "To call it anyway, add --unlisted."
 
 
-def call(*words: str) -> Run:
+def call(*arguments: str) -> Run:
     """Call a tool of the echoing server."""
-    return run("call", *words, *SERVER)
+    return run("call", *arguments, *SERVER)
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,17 @@ def test_a_tool_that_is_not_listed_is_refused_with_the_way_to_call_it(
 
 
 def test_it_is_called_as_it_is_where_the_user_insists() -> None:
-    words = ("--args", '{"c": [1]}', "--arg", "n=3", "--arg", "t=text", "--arg", 'o={"a": null}')
-    ran = call("hidden", "--unlisted", *words)
+    command_line = (
+        "--args",
+        '{"c": [1]}',
+        "--arg",
+        "n=3",
+        "--arg",
+        "t=text",
+        "--arg",
+        'o={"a": null}',
+    )
+    ran = call("hidden", "--unlisted", *command_line)
     assert (ran.code, ran.err.count("does not list a tool")) == (0, 0)
     assert json.loads(ran.out) == {
         "name": "hidden",

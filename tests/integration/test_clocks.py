@@ -1,4 +1,4 @@
-"""Clocks and cancels of real calls: moved while they run, told when they run out or are ignored."""
+"""Clocks and cancels of real calls: moved while they run, reported when they run out."""
 
 from __future__ import annotations
 
@@ -98,23 +98,23 @@ async def test_a_call_is_extended_in_time_and_ends_at_the_limit_it_is_given_then
     (outcome,) = at.outcomes
     assert outcome.state is JobState.TIMED_OUT
     assert outcome.failure is not None
-    words = outcome.failure.message
-    assert "Idle timeout of 200 ms reached: tools/call (id " in words
-    assert "has no reply after" in words
-    assert "Last byte from the server: " in words
-    assert "Last tick: " in words
-    assert re.search(r"The server's process \d+ is running; .+ pending", words)
+    text = outcome.failure.message
+    assert "Idle timeout of 200 ms reached: tools/call (id " in text
+    assert "has no reply after" in text
+    assert "Last byte from the server: " in text
+    assert "Last tick: " in text
+    assert re.search(r"The server's process \d+ is running; .+ pending", text)
 
 
 async def test_a_change_of_the_clocks_is_reported_to_listeners() -> None:
     async with bench() as at, anyio.create_task_group() as calls:
         calls.start_soon(at.silent_call)
         await at.until_ticks(1, 2)
-        told: list[frozenset[JobId]] = []
-        at.engine.subscribe(lambda update: told.append(update.changes.progressed))
+        reported: list[frozenset[JobId]] = []
+        at.engine.subscribe(lambda update: reported.append(update.changes.progressed))
         at.engine.calls.extend(1, idle_s=60)
         at.engine.calls.set_limits(1, Limits())
-        assert told == [frozenset({1})] * 2
+        assert reported == [frozenset({1})] * 2
         await at.engine.calls.cancel(1)
 
 

@@ -1,4 +1,4 @@
-"""Commands whose data folder may not be entered: told in words, wherever it lies."""
+"""Commands whose data folder may not be entered: reported as text, wherever it lies."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def closed() -> Iterator[Path]:
         path.chmod(0o700)
 
 
-def run(*words: str, **environment: Any) -> Run:
+def run(*arguments: str, **environment: Any) -> Run:
     """Run a command as one whom the rights of files bind."""
-    return commands.run(*words, before=be_bound_by_rights, **environment)
+    return commands.run(*arguments, before=be_bound_by_rights, **environment)
 
 
 REFUSED: Final = {
@@ -46,11 +46,11 @@ REFUSED: Final = {
 }
 
 
-@pytest.mark.parametrize("words", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("arguments", REFUSED.values(), ids=REFUSED)
 def test_what_needs_the_data_folder_says_that_it_is_closed(
-    closed: Path, words: tuple[str, ...]
+    closed: Path, arguments: tuple[str, ...]
 ) -> None:
-    ran = run("--data-dir", str(closed), *words)
+    ran = run("--data-dir", str(closed), *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
         f"No permission to access the data folder ({closed})\n"
@@ -66,15 +66,15 @@ def test_a_folder_below_it_cannot_be_made(closed: Path) -> None:
 
 def test_a_call_goes_on_without_the_folder_that_is_the_platforms_own(closed: Path) -> None:
     (closed.parent / "mcp-progress-monitor").symlink_to(closed)
-    words = ("call", "--demo", "known_total", "--arg", "steps=1")
-    ran = run(*words, XDG_DATA_HOME=str(closed.parent))
+    arguments = ("call", "--demo", "known_total", "--arg", "steps=1")
+    ran = run(*arguments, XDG_DATA_HOME=str(closed.parent))
     assert ran.code == 0
     assert "No permission to access the data folder" in ran.err
     assert "Finished all 1 steps." in ran.out
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "what"),
+    ("arguments", "code", "what"),
     [
         (("tools", "--config", "{closed}/f"), 2, "Cannot read the configuration file"),
         (("tools", "--demo", "--record", "{closed}/a/f"), 2, "cannot be accessed"),
@@ -86,9 +86,9 @@ def test_a_call_goes_on_without_the_folder_that_is_the_platforms_own(closed: Pat
     ],
 )
 def test_other_files_in_a_closed_folder_are_reported(
-    closed: Path, words: tuple[str, ...], code: int, what: str, data_dir: Path
+    closed: Path, arguments: tuple[str, ...], code: int, what: str, data_dir: Path
 ) -> None:
-    ran = run("--data-dir", str(data_dir), *(word.format(closed=closed) for word in words))
+    ran = run("--data-dir", str(data_dir), *(word.format(closed=closed) for word in arguments))
     assert ran.code == code
     assert what in ran.err
     assert str(closed) in ran.err

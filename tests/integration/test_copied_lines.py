@@ -83,10 +83,10 @@ class Sandbox:
     def run(self, shell: str, line: str) -> list[list[str]]:
         """Run a line; returns the arguments of each command that it started."""
         self.dumped.unlink(missing_ok=True)
-        words = [shell, "sh"] if shell == "busybox" else [shell]
+        args = [shell, "sh"] if shell == "busybox" else [shell]
         values = {f"HEADER_{n}": "value" for n in ("X", "X_TOUCH_IFS_PWNED")}
         done = subprocess.run(
-            [*words, "-c", line],
+            [*args, "-c", line],
             cwd=self.work,
             env=self.environ | values,
             capture_output=True,
@@ -148,17 +148,17 @@ def check_lines(sandbox: Sandbox, seed: int, count: int) -> int:
             for revision in ("2025-11-25", "2026-07-28"):
                 curl = as_curl(server, revision, method, params, {})
                 assert curl is not None
-                for words in sandbox.run(shell, curl):
-                    assert words[words.index("--url") + 1] == server.url
-                    assert "--globoff" in words
-                    headers = [words[n + 1] for n, each in enumerate(words) if each == "--header"]
+                for text in sandbox.run(shell, curl):
+                    assert text[text.index("--url") + 1] == server.url
+                    assert "--globoff" in text
+                    headers = [text[n + 1] for n, each in enumerate(text) if each == "--header"]
                     assert not [each for each in headers if each.startswith("@")]
                     assert "X: value" in headers
-                    json.loads(words[words.index("--data-raw") + 1])
+                    json.loads(text[text.index("--data-raw") + 1])
                 ran += 1
             headers = [name for name in server.headers if name.isascii()]
-            (words,) = sandbox.run(shell, command_line(server.url, headers))
-            assert words[1] == "--url"
+            (text,) = sandbox.run(shell, command_line(server.url, headers))
+            assert text[1] == "--url"
             ran += 1
     return ran
 

@@ -52,7 +52,7 @@ def _events() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(
-    ("words", "kinds"),
+    ("arguments", "kinds"),
     [
         (
             ("crash", "--arg", "at_tick=1"),
@@ -67,9 +67,11 @@ def _events() -> dict[str, set[str]]:
     ],
 )
 def test_events_have_the_fields_that_the_manual_lists(
-    words: tuple[str, ...], kinds: set[str], tmp_path: Path
+    arguments: tuple[str, ...], kinds: set[str], tmp_path: Path
 ) -> None:
-    ran = run("call", "--demo", *words, "--json", "--data-dir", str(tmp_path), HOME=str(tmp_path))
+    ran = run(
+        "call", "--demo", *arguments, "--json", "--data-dir", str(tmp_path), HOME=str(tmp_path)
+    )
     events = [json.loads(line) for line in ran.out.splitlines()]
     listed = _events()
     for event in events:
@@ -92,7 +94,7 @@ def test_every_tool_of_the_demo_is_listed() -> None:
 
 
 def _typed(texts: Iterable[str]) -> dict[tuple[str, ...], str]:
-    """The words of each command in texts, without the server's command and what explains it.
+    """The arguments of each command in texts, without the server's command and what explains it.
 
     Each has the line where it stands, one of them when there are several.
     """
@@ -109,12 +111,14 @@ def _epilogs(command: click.Command) -> Iterator[str]:
         yield from _epilogs(inner)
 
 
-@pytest.mark.parametrize("words", _typed((*DOCUMENTS.values(), *_epilogs(program))), ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", _typed((*DOCUMENTS.values(), *_epilogs(program))), ids=" ".join
+)
 def test_commands_that_are_shown_have_the_options_that_they_name(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Options and commands are looked up before help is shown, values are not.
-    assert main([*words, "--help"]) == 0
+    assert main([*arguments, "--help"]) == 0
     assert "Usage: mcp-progress-monitor" in capsys.readouterr().out
 
 
@@ -124,7 +128,7 @@ def _shown() -> dict[tuple[str, ...], str]:
 
 
 def test_every_command_is_shown_by_hand() -> None:
-    assert set(program.commands) <= {word for words in _shown() for word in words[:1]}
+    assert set(program.commands) <= {word for text in _shown() for word in text[:1]}
 
 
 _QUICK = re.compile(
@@ -136,19 +140,19 @@ _RESUMABLE = 6
 
 
 def _quick() -> list[tuple[str, ...]]:
-    return [words for words, line in _shown().items() if _QUICK.match(line)]
+    return [text for text, line in _shown().items() if _QUICK.match(line)]
 
 
-@pytest.mark.parametrize("words", _quick(), ids=" ".join)
+@pytest.mark.parametrize("arguments", _quick(), ids=" ".join)
 def test_quick_commands_that_are_shown_do_their_work(
-    words: tuple[str, ...], tmp_path: Path
+    arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
     answers = tmp_path / "answers.json"
     answers.write_text(_json_of("docs/questions.md")[0], encoding="utf-8")
     files = {"answers.json": str(answers)} | {name: str(tmp_path / name) for name in _WRITTEN}
-    used = [files.get(word, word) for word in words]
+    used = [files.get(word, word) for word in arguments]
     ran = run(*used, "--data-dir", str(tmp_path), HOME=str(tmp_path))
-    is_stopped = "resumable_export" in words and "--auto-resume" not in words
+    is_stopped = "resumable_export" in arguments and "--auto-resume" not in arguments
     assert ran.code == (_RESUMABLE if is_stopped else 0), ran.err
 
 
@@ -182,8 +186,8 @@ def test_every_option_that_the_text_names_exists() -> None:
         ["packaging/dev.py"],
         ["packaging/dev.py", "docs"],
     )
-    for words in others:
-        asked = [sys.executable, *words, "--help"]
+    for arguments in others:
+        asked = [sys.executable, *arguments, "--help"]
         shown = subprocess.run(asked, capture_output=True, check=True, cwd=ROOT, text=True).stdout
         known.update(re.findall(r"--[a-z][\w-]*", shown))
     named = {

@@ -132,11 +132,11 @@ async def test_every_tick_of_a_burst_arrives_in_order_and_before_the_result() ->
         outcome = await engine.calls.make(tool("burst", {"count": 20_000}))
     (job,) = map(engine.jobs.snapshot, engine.jobs.ids())
     assert job is not None
-    told = [f for f in watch.facts if isinstance(f, ProgressReceived | RequestAnswered)]
-    told = [fact for fact in told if fact.request == job.request]
-    ticks = [fact.progress for fact in told if isinstance(fact, ProgressReceived)]
+    reported = [f for f in watch.facts if isinstance(f, ProgressReceived | RequestAnswered)]
+    reported = [fact for fact in reported if fact.request == job.request]
+    ticks = [fact.progress for fact in reported if isinstance(fact, ProgressReceived)]
     assert ticks == list(range(1, 20_001))
-    assert isinstance(told[-1], RequestAnswered)
+    assert isinstance(reported[-1], RequestAnswered)
     assert outcome.state is JobState.DONE
     numbers = [frame.number for update in watch.updates for frame in update.frames]
     assert sorted(numbers) == list(range(1, len(numbers) + 1))

@@ -37,8 +37,8 @@ async def test_requests_of_the_extensions_can_be_sent_over_http(tmp_path: Path) 
     async with http_server("--profile", "events") as server:
         for method, params, member in _OTHERS[1:4]:
             where = ("--data-dir", str(tmp_path), "--era", "per-request", "--url", server.url)
-            words = ("request", method, "--params", json.dumps(params), *where)
-            ran = await anyio.to_thread.run_sync(partial(run, *words))
+            arguments = ("request", method, "--params", json.dumps(params), *where)
+            ran = await anyio.to_thread.run_sync(partial(run, *arguments))
             assert (ran.code, ran.err.count("Error")) == (0, 0)
             assert member in json.loads(ran.out)
 
@@ -51,8 +51,8 @@ class TestOverHttp:
     ) -> None:
         async with http_server("--profile", "events") as server:
             where = ("--data-dir", str(tmp_path), "--era", era, "--json", "--url", server.url)
-            words = ("request", "events/stream", "--params", _STREAM, *where)
-            ran = await anyio.to_thread.run_sync(partial(run, *words))
+            arguments = ("request", "events/stream", "--params", _STREAM, *where)
+            ran = await anyio.to_thread.run_sync(partial(run, *arguments))
         assert ran.code == 0
         assert [part["params"].get("eventId") for part in ran.only("part")][1:] == [
             "evt-1",

@@ -37,13 +37,13 @@ def foreign(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "search_path"), [(("tools", "--demo"), ""), (("call", "--demo", "burst"), ".")]
+    ("arguments", "search_path"), [(("tools", "--demo"), ""), (("call", "--demo", "burst"), ".")]
 )
 def test_the_demo_runs_in_a_folder_with_an_app_package(
-    foreign: Path, words: tuple[str, ...], search_path: str
+    foreign: Path, arguments: tuple[str, ...], search_path: str
 ) -> None:
     ran = subprocess.run(
-        [sys.executable, "-I", "-c", _START, *words],
+        [sys.executable, "-I", "-c", _START, *arguments],
         capture_output=True,
         check=False,
         cwd=foreign,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def words(tmp_path: Path) -> tuple[str, ...]:
+def texts(tmp_path: Path) -> tuple[str, ...]:
     """The options with which a command starts the server."""
     server = (sys.executable, halving_server.__file__, str(tmp_path / "read"))
     return ("--era", "handshake", "--data-dir", str(tmp_path / "data"), "--", *server)
@@ -28,10 +28,10 @@ def read_by_server(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_ids_cursors_arguments_and_tokens_come_back_as_they_were_sent(
-    tmp_path: Path, words: tuple[str, ...]
+    tmp_path: Path, texts: tuple[str, ...]
 ) -> None:
     given = ("--args", '{"x": "half \\ud83d"}')
-    ran = run("call", "work", *given, *words)
+    ran = run("call", "work", *given, *texts)
     assert ran.code == 6, ran.err
     assert run("resume", "1", "--data-dir", str(tmp_path / "data")).code == 0
     messages = read_by_server(tmp_path)
@@ -44,9 +44,9 @@ def test_ids_cursors_arguments_and_tokens_come_back_as_they_were_sent(
     assert second["_meta"]["resumeToken"] == HALF
 
 
-def test_a_progress_token_with_half_a_pair_is_sent_and_followed(words: tuple[str, ...]) -> None:
+def test_a_progress_token_with_half_a_pair_is_sent_and_followed(texts: tuple[str, ...]) -> None:
     meta = '{"name": "work", "_meta": {"progressToken": "half \\ud83d"}}'
-    ran = run("request", "tools/call", "--params", meta, "--json", *words)
+    ran = run("request", "tools/call", "--params", meta, "--json", *texts)
     assert ran.code == 6, ran.err
     (tick,) = ran.only("progress")
     assert tick["token"] == HALF

@@ -12,7 +12,7 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import FileWatch, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.integration.reconnecting import LATE, SCRIPT, Told, pid_of, plain, tool, words_of
+from tests.integration.reconnecting import LATE, SCRIPT, Reports, pid_of, plain, text_of, tool
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -40,15 +40,17 @@ def edit(folder: Path, word: str) -> None:
     beside.replace(script)  # as editors do
 
 
-async def settled(engine: Engine, told: Told, folder: Path, word: str, restarts: int) -> None:
+async def settled(
+    engine: Engine, reported: Reports, folder: Path, word: str, restarts: int
+) -> None:
     """Edit until the watch, which takes a moment to begin, has noticed; wait for the server."""
-    noticed = told.raw().count(_RESTARTING)
+    noticed = reported.raw().count(_RESTARTING)
     with anyio.fail_after(PATIENCE_S):
-        while told.raw().count(_RESTARTING) == noticed:
+        while reported.raw().count(_RESTARTING) == noticed:
             edit(folder, word)
             with anyio.move_on_after(2):
-                await told.until(lambda: told.raw().count(_RESTARTING) > noticed)
-    await told.until_back(restarts)
+                await reported.until(lambda: reported.raw().count(_RESTARTING) > noticed)
+    await reported.until_back(restarts)
 
 
 async def test_an_edit_restarts_the_server_and_a_call_in_flight_says_so(tmp_path: Path) -> None:
@@ -58,57 +60,57 @@ async def test_an_edit_restarts_the_server_and_a_call_in_flight_says_so(tmp_path
         outcomes.append(await engine.calls.make(tool("tick")))
 
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(watched(tmp_path))
         await engine.servers.connect("plain")
         first = pid_of(engine)
-        assert words_of(await engine.calls.make(tool("echo"))) == "plain"
+        assert text_of(await engine.calls.make(tool("echo"))) == "plain"
         async with anyio.create_task_group() as calls:
             calls.start_soon(call)
-            await told.until(lambda: len(list(engine.jobs.ids())) == 2)
-            await settled(engine, told, tmp_path, "edited", 1)
+            await reported.until(lambda: len(list(engine.jobs.ids())) == 2)
+            await settled(engine, reported, tmp_path, "edited", 1)
         assert outcomes[0].state is JobState.LOST
         assert outcomes[0].failure is not None
-        words = "The server was restarted because files changed: server.py"
-        assert outcomes[0].failure.message.startswith(words)
+        text = "The server was restarted because files changed: server.py"
+        assert outcomes[0].failure.message.startswith(text)
         assert outcomes[0].failure.is_wanted
         assert pid_of(engine) != first
-        assert words_of(await engine.calls.make(tool("echo"))) == "edited"
-        assert ServerState.WAITING not in told.states
-        assert b'"event":"restarting"' in told.raw()
-        assert b'"files":["server.py"],"count":1' in told.raw()
+        assert text_of(await engine.calls.make(tool("echo"))) == "edited"
+        assert ServerState.WAITING not in reported.states
+        assert b'"event":"restarting"' in reported.raw()
+        assert b'"files":["server.py"],"count":1' in reported.raw()
 
 
 async def test_a_repaired_file_reconnects_a_failed_server(tmp_path: Path) -> None:
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(watched(tmp_path))
         (tmp_path / "server.py").write_text("syntax error here\n")
         try:
             await engine.servers.connect("plain")
         except UserError:
             assert engine.servers.snapshot("plain").state is ServerState.FAILED
-        await settled(engine, told, tmp_path, "mended", 1)
-        assert words_of(await engine.calls.make(tool("echo"))) == "mended"
+        await settled(engine, reported, tmp_path, "mended", 1)
+        assert text_of(await engine.calls.make(tool("echo"))) == "mended"
 
 
 async def test_a_repaired_file_is_retried_before_the_back_off_ends(tmp_path: Path) -> None:
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(watched(tmp_path, restart=LATE))
         await engine.servers.connect("plain")
         await engine.calls.make(tool("quit"))
-        await told.until_state(ServerState.WAITING)
-        await settled(engine, told, tmp_path, "mended", 1)
-        assert words_of(await engine.calls.make(tool("echo"))) == "mended"
+        await reported.until_state(ServerState.WAITING)
+        await settled(engine, reported, tmp_path, "mended", 1)
+        assert text_of(await engine.calls.make(tool("echo"))) == "mended"
 
 
 async def test_a_server_that_was_disconnected_is_left_alone(tmp_path: Path) -> None:
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(watched(tmp_path))
         await engine.servers.connect("plain")
-        await settled(engine, told, tmp_path, "edited", 1)
+        await settled(engine, reported, tmp_path, "edited", 1)
         connection = engine.servers.snapshot("plain").connection
         await engine.servers.disconnect("plain")
         edit(tmp_path, "again")
@@ -122,13 +124,13 @@ async def test_a_path_that_does_not_exist_is_reported_while_the_server_works(
 ) -> None:
     watch = FileWatch(is_on=True, paths=("none", "server.py"))
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(watched(tmp_path, watch=watch))
         await engine.servers.connect("plain")
         error = engine.servers.snapshot("plain").error
         assert error is not None
         assert error.where == str(tmp_path / "none")
-        await settled(engine, told, tmp_path, "edited", 1)
+        await settled(engine, reported, tmp_path, "edited", 1)
 
 
 async def test_nothing_is_watched_where_auto_reconnect_is_off(tmp_path: Path) -> None:

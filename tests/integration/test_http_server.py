@@ -156,9 +156,9 @@ async def test_a_cancel_reaches_the_server(era: str) -> None:
             assert jobs[0] is not None
             await engine.calls.cancel(jobs[0])
         assert call.state is JobState.CANCELLED
-        told = len(ticks(watch))
+        reported = len(ticks(watch))
         assert (await engine.calls.make(count(5, 0.05))).state is JobState.DONE
-        assert len(ticks(watch)) <= told + 6  # one may have been on its way
+        assert len(ticks(watch)) <= reported + 6  # one may have been on its way
     assert events(watch, "stream_closed") == (era == "per-request")
     assert len(watch.sent("notifications/cancelled")) == (era == "handshake")
 
@@ -228,7 +228,7 @@ async def test_a_server_of_the_older_transport_is_recognized_and_remembered() ->
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "text"),
     [
         (("--no-mcp",), "not an MCP message"),
         (("--bearer", "secret"), "401"),
@@ -237,12 +237,12 @@ async def test_a_server_of_the_older_transport_is_recognized_and_remembered() ->
     ],
 )
 async def test_a_server_that_cannot_be_connected_to_is_explained(
-    options: tuple[str, ...], words: str
+    options: tuple[str, ...], text: str
 ) -> None:
     with pytest.raises(UserError) as caught:
         async with connected(*options):
             pass
-    assert words in str(caught.value)
+    assert text in str(caught.value)
 
 
 async def test_a_header_lets_us_in_and_is_never_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,6 @@ async def test_a_proxy_that_lets_nothing_through_is_explained(
         monkeypatch.setenv("HTTPS_PROXY", through.url)
         with pytest.raises(UserError) as caught:
             await outcome("https://127.0.0.1:1/mcp")
-    words = f"The proxy {through.url} rejected the request to the server"
-    assert caught.value.details.what == words
+    text = f"The proxy {through.url} rejected the request to the server"
+    assert caught.value.details.what == text
     assert "HTTPS_PROXY" in caught.value.details.hint

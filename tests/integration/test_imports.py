@@ -14,11 +14,11 @@ from tests.unit.imports.imported import SAMPLES, Imported
 
 
 def test_a_log_of_another_program_is_shown(data_dir: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "window.png"
-    words = ("--screenshot", str(picture), "--after", "1", "--data-dir", str(data_dir))
-    ran = run("open", str(SAMPLES / "claude-desktop-2025-10.log"), *words)
+    screenshot = tmp_path / "window.png"
+    arguments = ("--screenshot", str(screenshot), "--after", "1", "--data-dir", str(data_dir))
+    ran = run("open", str(SAMPLES / "claude-desktop-2025-10.log"), *arguments)
     assert ran.code == 0
-    assert (QImage(str(picture)).width(), QImage(str(picture)).height()) >= (900, 600)
+    assert (QImage(str(screenshot)).width(), QImage(str(screenshot)).height()) >= (900, 600)
     left = Path(tempfile.gettempdir()).glob("mcp-progress-monitor-*")
     assert not [each for each in left if (each / "claude-desktop-2025-10.log.mcprec").exists()]
 
@@ -44,7 +44,7 @@ def test_a_recording_made_of_a_file_shows_the_same(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("arguments", "why"),
     [
         ((), "needs --output FILE"),
         (("--output", "{new}", "--filter", "kind == error"), "has no other options"),
@@ -52,12 +52,12 @@ def test_a_recording_made_of_a_file_shows_the_same(name: str, tmp_path: Path) ->
     ],
 )
 def test_a_recording_is_made_only_where_that_makes_sense(
-    words: tuple[str, ...], why: str, tmp_path: Path
+    arguments: tuple[str, ...], why: str, tmp_path: Path
 ) -> None:
     old = tmp_path / "old.mcprec"
     old.write_text("mine")
     paths = {"new": tmp_path / "new.mcprec", "old": old}
-    filled = [word.format(**paths) for word in words]
+    filled = [word.format(**paths) for word in arguments]
     ran = run("export", str(SAMPLES / "chrome-137.har"), "--format", "mcprec", *filled)
     assert ran.code != 0
     assert why in ran.err

@@ -17,7 +17,7 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import RestartPolicy
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.integration.processes import is_alive
-from tests.integration.reconnecting import Told, plain, tool
+from tests.integration.reconnecting import Reports, plain, tool
 from tests.many_servers import connect_all, disconnect_all
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Storm:
 
     def __init__(self, engine: Engine, count: int, seed: int) -> None:
         self.engine = engine
-        self.told = Told(engine)
+        self.reported = Reports(engine)
         self.names = [engine.servers.add(plain(restart=_OFTEN)) for _ in range(count)]
         self.random = random.Random(seed)  # noqa: S311  # a storm, no secret
         self.outcomes: list[Outcome] = []
@@ -55,7 +55,7 @@ class Storm:
             self._is_over = True
             for name in self.names:
                 with anyio.fail_after(60):
-                    await self.told.until_state(ServerState.CONNECTED, name)
+                    await self.reported.until_state(ServerState.CONNECTED, name)
             # What ticks goes on until its server ends.
             await disconnect_all(self.engine.servers.disconnect, self.names)
 

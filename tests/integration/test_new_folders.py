@@ -26,12 +26,12 @@ def _drop_umask() -> None:
 
 
 @linux_only
-@pytest.mark.parametrize("words", _COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("arguments", _COMMANDS, ids=" ".join)
 def test_all_that_a_command_creates_is_its_owners_alone(
-    tmp_path: Path, words: tuple[str, ...]
+    tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     data = tmp_path / ".local" / "share"
-    ran = run(*words, before=_drop_umask, HOME=str(tmp_path), XDG_DATA_HOME=str(data))
+    ran = run(*arguments, before=_drop_umask, HOME=str(tmp_path), XDG_DATA_HOME=str(data))
     assert "Traceback" not in ran.err
     made = list(tmp_path.rglob("*"))
     assert data in made, ran.err

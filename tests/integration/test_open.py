@@ -33,8 +33,8 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `call` recorded of ten thousand ticks."""
     folder: Path = tmp_path_factory.mktemp("recorded")
     file = folder / "burst.mcprec"
-    words = ("--demo", "burst", "--arg", "count=10000", "--data-dir", str(folder))
-    done = run("call", *words, "--record", str(file))
+    arguments = ("--demo", "burst", "--arg", "count=10000", "--data-dir", str(folder))
+    done = run("call", *arguments, "--record", str(file))
     assert done.code == 0
     return file
 
@@ -46,11 +46,11 @@ def said(errors: str) -> list[str]:
 
 def test_what_a_call_recorded_is_shown_and_a_picture_saved(recording: Path, data_dir: Path) -> None:
     before = recording.read_bytes()
-    picture = data_dir / "window.png"
-    words = ("--screenshot", str(picture), "--after", "2", "--data-dir", str(data_dir))
-    done = run("open", str(recording), "--filter", "progress > 9990", *words)
+    screenshot = data_dir / "window.png"
+    arguments = ("--screenshot", str(screenshot), "--after", "2", "--data-dir", str(data_dir))
+    done = run("open", str(recording), "--filter", "progress > 9990", *arguments)
     assert (done.code, said(done.err)) == (0, [])
-    image = QImage(str(picture))
+    image = QImage(str(screenshot))
     assert (image.width(), image.height()) >= (900, 600)
     colours = {image.pixel(x, y) for x in range(0, 900, 7) for y in range(0, 600, 7)}
     assert len(colours) > 20  # an empty or black window has one or two
@@ -58,9 +58,9 @@ def test_what_a_call_recorded_is_shown_and_a_picture_saved(recording: Path, data
 
 
 def test_looking_at_a_recording_records_nothing(recording: Path, data_dir: Path) -> None:
-    picture = data_dir / "window.png"
-    words = ("--screenshot", str(picture), "--after", "0.2", "--data-dir", str(data_dir))
-    assert run("open", str(recording), *words).code == 0
+    screenshot = data_dir / "window.png"
+    arguments = ("--screenshot", str(screenshot), "--after", "0.2", "--data-dir", str(data_dir))
+    assert run("open", str(recording), *arguments).code == 0
     assert not (data_dir / "recordings").exists()
 
 
@@ -129,9 +129,9 @@ def test_a_double_click_from_any_folder_opens_the_recording(
     entry = isolated_home / ".local/share/applications/mcp-progress-monitor-open.desktop"
     lines = entry.read_text(encoding="utf-8").splitlines()
     command = next(line.removeprefix("Exec=") for line in lines if line.startswith("Exec="))
-    picture = tmp_path / "window.png"
+    screenshot = tmp_path / "window.png"
     command = command.replace("\\\\", "\\").replace("%%", "%").replace("%f", '"$1"')
-    more = f' --screenshot "{picture}" --after 0.2 --data-dir "{data_dir}"'
+    more = f' --screenshot "{screenshot}" --after 0.2 --data-dir "{data_dir}"'
     opened = subprocess.run(
         ["sh", "-c", command + more, "sh", str(recording)],  # noqa: S607
         cwd=tmp_path,
@@ -141,17 +141,17 @@ def test_a_double_click_from_any_folder_opens_the_recording(
         timeout=PATIENCE_S,
     )
     assert (opened.returncode, said(opened.stderr)) == (0, [])
-    assert picture.is_file()
+    assert screenshot.is_file()
 
 
 def test_standard_input_is_followed_and_leaves_nothing_behind(
     recording: Path, data_dir: Path
 ) -> None:
-    picture = data_dir / "window.png"
-    words = ("--screenshot", str(picture), "--after", "1", "--data-dir", str(data_dir))
+    screenshot = data_dir / "window.png"
+    arguments = ("--screenshot", str(screenshot), "--after", "1", "--data-dir", str(data_dir))
     with recording.open("rb") as file:
         done = subprocess.run(
-            [*PROGRAM, "open", "--follow", "-", *words],
+            [*PROGRAM, "open", "--follow", "-", *arguments],
             stdin=file,
             capture_output=True,
             timeout=PATIENCE_S,
@@ -159,7 +159,7 @@ def test_standard_input_is_followed_and_leaves_nothing_behind(
             cwd=ROOT,
         )
     assert (done.returncode, said(done.stderr.decode())) == (0, [])
-    assert QImage(str(picture)).width() >= 900
+    assert QImage(str(screenshot)).width() >= 900
     assert list(data_dir.glob("followed-*")) == []
 
 

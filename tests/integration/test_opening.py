@@ -133,9 +133,9 @@ async def test_lists_that_change_meanwhile_are_read_once_nothing_runs() -> None:
 
 def test_the_command_line_asks_for_the_tools_alone(tmp_path: Path) -> None:
     record = tmp_path / "r.jsonl"
-    words = ("call", "ask", "--data-dir", str(tmp_path / "data"), "--record", str(record))
+    arguments = ("call", "ask", "--data-dir", str(tmp_path / "data"), "--record", str(record))
     command = (sys.executable, "-S", SERVER, "in-turn")
-    assert run(*words, "--era", "handshake", "--", *command).code == 0
+    assert run(*arguments, "--era", "handshake", "--", *command).code == 0
     written = record.read_text()
     assert "tools/list" in written
     assert "resources/list" not in written
@@ -202,20 +202,20 @@ async def test_a_server_that_writes_to_stderr_while_it_starts_is_waited_for(
 ) -> None:
     monkeypatch.setattr(clocks, "FIRST_SILENCE_S", 2.0)
     monkeypatch.setattr(clocks, "STDERR_EXTRA_S", 2.5)
-    told: list[Waiting] = []
+    reported: list[Waiting] = []
     async with Engine() as engine:
 
         def listen(update: Update) -> None:
             waiting = engine.servers.snapshot("s").waiting if "s" in update.servers else None
-            told.extend([] if waiting is None else [waiting])
+            reported.extend([] if waiting is None else [waiting])
 
         engine.subscribe(listen)
         with anyio.fail_after(30):
             found = await engine.servers.connect(engine.servers.add(server("chatty", 4)))
     assert found.era is Era.HANDSHAKE
     assert found.waiting is None
-    assert told[-1].stderr_at is not None
-    assert told[-1].until - told[-1].began_at > 2.5
+    assert reported[-1].stderr_at is not None
+    assert reported[-1].until - reported[-1].began_at > 2.5
 
 
 async def test_one_that_stays_silent_after_our_question_is_begun_again_with_the_handshake(

@@ -17,7 +17,7 @@ from mcp_progress_monitor.snapshots.definitions import RestartPolicy
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.processes import is_alive
-from tests.integration.reconnecting import Told, pid_of, plain, tool
+from tests.integration.reconnecting import Reports, pid_of, plain, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ async def test_a_stranger_that_writes_on_to_the_pipes_does_not_hold_up_the_end(
 
 async def test_a_server_that_closes_its_output_is_not_said_to_be_ended_by_others() -> None:
     async with Engine() as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(plain(restart=_NEVER))
         await engine.servers.connect("plain")
         pid = pid_of(engine)
@@ -59,7 +59,7 @@ async def test_a_server_that_closes_its_output_is_not_said_to_be_ended_by_others
         assert outcome.state is JobState.LOST
         assert outcome.failure is not None
         assert "closed its output" in outcome.failure.message
-        await told.until_state(ServerState.FAILED)
+        await reported.until_state(ServerState.FAILED)
         (cause,) = engine.servers.doctor("plain").causes
         assert cause.text == "It closed stdout but kept running"
         assert not is_alive(pid)
@@ -70,7 +70,7 @@ async def test_a_server_that_closes_its_input_is_ended_and_its_calls_are_lost(
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.engine.engine._TICK_S", 0.05)
     async with Engine() as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(plain(restart=_NEVER, ping_interval_s=0.3))
         await engine.servers.connect("plain")
         pid = pid_of(engine)
@@ -79,7 +79,7 @@ async def test_a_server_that_closes_its_input_is_ended_and_its_calls_are_lost(
         assert outcome.state is JobState.LOST
         assert outcome.failure is not None
         assert "closed its input" in outcome.failure.message
-        await told.until_state(ServerState.FAILED)
+        await reported.until_state(ServerState.FAILED)
         (cause,) = engine.servers.doctor("plain").causes
         assert cause.text == "It closed stdin but kept running"
         assert not is_alive(pid)
@@ -116,10 +116,10 @@ async def test_what_references_stand_for_is_in_no_report_that_is_handed_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "open-sesame")
-    told = "import os, sys; print(os.environ['KEY'], file=sys.stderr)"
+    reported = "import os, sys; print(os.environ['KEY'], file=sys.stderr)"
     definition = plain(env={"KEY": "Bearer ${env:TEST_KEY}"})
     async with Engine() as engine:
-        engine.servers.add(definition.model_copy(update={"args": ("-c", told)}))
+        engine.servers.add(definition.model_copy(update={"args": ("-c", reported)}))
         with pytest.raises(UserError):
             await engine.servers.connect("plain")
         report = engine.servers.doctor("plain")

@@ -123,8 +123,8 @@ async def test_its_har_has_every_body_in_full_length_and_no_credentials(
 async def test_the_command_line_exports_the_exchanges_that_a_filter_chooses(tmp_path: Path) -> None:
     path = tmp_path / "a.mcprec"
     await lived(path, "per-request")
-    words = ("export", str(path), "--to", "har", "--where", "method == tools/call")
-    done = await anyio.to_thread.run_sync(run, *words)
+    arguments = ("export", str(path), "--to", "har", "--where", "method == tools/call")
+    done = await anyio.to_thread.run_sync(run, *arguments)
     assert done.code == 0
     entries = json.loads(done.out)["log"]["entries"]
     assert [entry["_mcp"]["method"] for entry in entries] == ["tools/call"] * 2

@@ -57,11 +57,11 @@ def check(tmp_path: Path) -> SessionCheck:
     return SessionCheck(tmp_path)
 
 
-def _pytest(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _pytest(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A run of pytest by a server's author: without this project's settings and plugins."""
     paths = os.pathsep.join((str(folder), str(ROOT / "app"), str(ROOT)))
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words, "."],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, "."],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": paths, **environment},
         capture_output=True,
@@ -273,9 +273,9 @@ def test_the_workflow_of_the_manual_does_its_work(tmp_path: Path) -> None:
     assert list(steps) == ["Record sessions", "Write reports", "Check"]
     (tmp_path / "server.py").write_text(_SERVER)
     programs = {"mcp-progress-monitor": PROGRAM, "python": (sys.executable,)}
-    for name, words in programs.items():
+    for name, message in programs.items():
         path = tmp_path / name
-        path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        path.write_text(f'#!/bin/sh\nexec {shlex.join(message)} "$@"\n')
         path.chmod(0o700)
     places = {
         "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",

@@ -34,9 +34,9 @@ class Watch:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._told = anyio.Event()
+        self._reported = anyio.Event()
         self.asked: list[int] = []
-        """The questions that were told of, open or not, once for each time."""
+        """The questions that were reported, open or not, once for each time."""
         self.levels: list[str] = []
         """Those of the log messages that came."""
         engine.subscribe(self._take)
@@ -45,12 +45,12 @@ class Watch:
         logged = [fact for fact in update.facts if isinstance(fact, NotificationReceived)]
         self.levels += [f.params["level"] for f in logged if f.method == "notifications/message"]
         self.asked += update.questions
-        self._told.set()
+        self._reported.set()
 
     async def anything(self) -> None:
-        """Something more was told."""
-        self._told = anyio.Event()
-        await self._told.wait()
+        """Something more was reported."""
+        self._reported = anyio.Event()
+        await self._reported.wait()
 
     async def questions(self, count: int = 1) -> list[Question]:
         """So many open questions, once they are there."""
@@ -201,7 +201,7 @@ async def test_a_server_finds_its_state_again_to_the_last_character(state: str) 
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "text"),
     [
         ("neither", "neither input requests nor a state"),
         ("requests_list", "not an object"),
@@ -209,7 +209,7 @@ async def test_a_server_finds_its_state_again_to_the_last_character(state: str) 
     ],
 )
 async def test_a_result_that_requires_nonsense_ends_the_call_with_a_message(
-    fault: str, words: str
+    fault: str, text: str
 ) -> None:
     async with Engine() as engine:
         await engine.servers.connect(engine.servers.add(server_definition(era="per-request")))
@@ -217,7 +217,7 @@ async def test_a_result_that_requires_nonsense_ends_the_call_with_a_message(
             outcome = await engine.calls.make(_call("wrong_input_required", fault=fault))
         found = engine.jobs.snapshot(engine.jobs.ids()[0])
     assert outcome.failure is not None
-    assert words in outcome.failure.message
+    assert text in outcome.failure.message
     assert found is not None
     assert found.state is outcome.state is JobState.FAILED
 

@@ -17,7 +17,7 @@ from mcp_progress_monitor.snapshots.definitions import RestartPolicy
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.processes import is_alive
-from tests.integration.reconnecting import LATE, SOON, Told, pid_of, plain, tool, words_of
+from tests.integration.reconnecting import LATE, SOON, Reports, pid_of, plain, text_of, tool
 from tests.integration.resumable import AT_ONCE, Place, export, the_job, whole
 from tests.many_servers import connect_all, disconnect_all
 from tests.patience import allowed
@@ -38,13 +38,13 @@ async def test_a_server_killed_during_calls_comes_back_and_the_jobs_say_what_hap
         outcomes.append(await engine.calls.make(tool("tick")))
 
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(plain())
         await engine.servers.connect("plain")
         async with anyio.create_task_group() as calls:
             calls.start_soon(call)
             calls.start_soon(call)
-            await told.until(lambda: len(list(engine.jobs.ids())) == 2)
+            await reported.until(lambda: len(list(engine.jobs.ids())) == 2)
             first = pid_of(engine)
             os.kill(first, signal.SIGKILL)
         assert [outcome.state for outcome in outcomes] == [JobState.LOST, JobState.LOST]
@@ -53,8 +53,8 @@ async def test_a_server_killed_during_calls_comes_back_and_the_jobs_say_what_hap
         assert "SIGKILL" in failure.message
         assert "Reconnecting in 50 ms (attempt 1 of 5)" in failure.message
         assert "re-issued" in failure.message
-        await told.until_back()
-        assert told.states[1:] == [
+        await reported.until_back()
+        assert reported.states[1:] == [
             ServerState.CONNECTING,
             ServerState.CONNECTED,
             ServerState.CLOSING,
@@ -65,16 +65,16 @@ async def test_a_server_killed_during_calls_comes_back_and_the_jobs_say_what_hap
         found = engine.servers.snapshot("plain")
         assert (found.restarts, found.retry, found.error) == (1, None, None)
         assert pid_of(engine) != first
-        assert words_of(await engine.calls.make(tool("echo"))) == "plain"
+        assert text_of(await engine.calls.make(tool("echo"))) == "plain"
 
 
 async def test_while_it_waits_a_server_says_so_and_why() -> None:
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(plain(restart=LATE))
         await engine.servers.connect("plain")
         await engine.calls.make(tool("quit", code=4))
-        await told.until_state(ServerState.WAITING)
+        await reported.until_state(ServerState.WAITING)
         found = engine.servers.snapshot("plain")
         assert found.retry is not None
         assert (found.retry.number, found.retry.limit) == (1, 5)
@@ -91,11 +91,11 @@ async def test_while_it_waits_a_server_says_so_and_why() -> None:
 @pytest.mark.parametrize("how", ["disconnect", "stop_reconnecting"])
 async def test_what_waits_can_be_called_off_at_once(how: str) -> None:
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(plain(restart=RestartPolicy(first_delay_s=1, longest_delay_s=1)))
         await engine.servers.connect("plain")
         await engine.calls.make(tool("quit"))
-        await told.until_state(ServerState.WAITING)
+        await reported.until_state(ServerState.WAITING)
         if how == "disconnect":
             await engine.servers.disconnect("plain")
         else:
@@ -109,13 +109,13 @@ async def test_what_waits_can_be_called_off_at_once(how: str) -> None:
 async def test_a_server_that_waits_can_be_removed_and_the_program_closed() -> None:
     began = time.monotonic()
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         for name in ("one", "two"):
             engine.servers.add(plain(restart=LATE, name=name))
         assert await connect_all(engine.servers.connect, ["one", "two"]) == {}
         for name in ("one", "two"):
             await engine.calls.make(tool("quit", name))
-            await told.until_state(ServerState.WAITING, name)
+            await reported.until_state(ServerState.WAITING, name)
         engine.servers.remove("one")
         assert engine.servers.names() == ("two",)
     assert time.monotonic() - began < LATE.first_delay_s
@@ -123,11 +123,11 @@ async def test_a_server_that_waits_can_be_removed_and_the_program_closed() -> No
 
 async def test_without_auto_reconnect_a_server_that_exits_has_failed() -> None:
     async with Engine() as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(plain())
         await engine.servers.connect("plain")
         outcome = await engine.calls.make(tool("quit"))
-        await told.until_state(ServerState.FAILED)
+        await reported.until_state(ServerState.FAILED)
         assert outcome.failure is not None
         assert "connected again" not in outcome.failure.message
         assert engine.servers.snapshot("plain").retry is None
@@ -136,20 +136,20 @@ async def test_without_auto_reconnect_a_server_that_exits_has_failed() -> None:
 async def test_at_the_limit_it_is_reported_how_often_it_was_tried_and_why_it_failed() -> None:
     policy = RestartPolicy(first_delay_s=0.01, longest_delay_s=0.01, limit=2)
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(plain("dies", restart=policy))
         try:
             await engine.servers.connect("plain")
         except UserError as error:  # it may be gone before its tools are read
             assert "exit code 7" in str(error)  # noqa: PT017
-        await told.until_state(ServerState.FAILED)
+        await reported.until_state(ServerState.FAILED)
         details = engine.servers.snapshot("plain").error
         assert details is not None
         assert details.what == "The server was reconnected 2 times in a row and failed each time"
         assert "exit code 7" in details.detail
         assert "that was all" in details.detail
         assert engine.servers.snapshot("plain").connection == "plain#3"
-        assert told.states.count(ServerState.WAITING) == 2
+        assert reported.states.count(ServerState.WAITING) == 2
 
 
 async def test_a_server_that_never_came_up_is_not_tried_again() -> None:
@@ -164,12 +164,12 @@ async def test_a_server_that_never_came_up_is_not_tried_again() -> None:
 async def test_a_job_is_resumed_automatically_after_its_server_reconnects(place: Place) -> None:
     definition = place.definition().model_copy(update={"restart": SOON})
     async with Engine(store=place.store(), reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(definition)
         await engine.servers.connect("demo")
         async with anyio.create_task_group() as calls:
             calls.start_soon(engine.calls.make, export(interval_s=0.1, auto_resume=AT_ONCE))
-            await told.until(lambda: engine.jobs.ids() and the_job(engine).attempt_count == 2)
+            await reported.until(lambda: engine.jobs.ids() and the_job(engine).attempt_count == 2)
             os.kill(pid_of(engine, "demo"), signal.SIGKILL)
         job = the_job(engine)
         assert job.state is JobState.DONE
@@ -184,22 +184,22 @@ async def test_a_restart_ends_the_server_gracefully_and_is_no_reconnect() -> Non
         outcomes.append(await engine.calls.make(tool("tick")))
 
     async with Engine(reconnects=True) as engine:
-        told = Told(engine)
+        reported = Reports(engine)
         engine.servers.add(plain())
         await engine.servers.restart("plain")
         first = pid_of(engine)
         async with anyio.create_task_group() as calls:
             calls.start_soon(call)
-            await told.until(engine.jobs.ids)
+            await reported.until(engine.jobs.ids)
             await engine.servers.restart("plain")
         assert engine.servers.snapshot("plain").state is ServerState.CONNECTED
         assert not is_alive(first)
-        assert ServerState.WAITING not in told.states
+        assert ServerState.WAITING not in reported.states
         failure = outcomes[0].failure
         assert failure is not None
         assert failure.message.startswith("You restarted the server; the reply had not arrived")
         assert "Restarting now" in failure.message
-        assert b'{"event":"restarting","reason":"You restarted the server"' in told.raw()
+        assert b'{"event":"restarting","reason":"You restarted the server"' in reported.raw()
 
 
 async def test_many_servers_are_connected_side_by_side_and_gone_within_five_seconds() -> None:

@@ -137,11 +137,11 @@ def _is_killed(data_dir: Path, rounds: int) -> None:
         # The first may be the end of a line whose beginning was read ahead, with the one above.
         lines = running.communicate()[0].splitlines(keepends=True)[1:]
         events = [json.loads(line) for line in lines if line.endswith("\n")]
-        told = [event["progress"] for event in events if event["event"] == "progress"]
+        reported = [event["progress"] for event in events if event["event"] == "progress"]
         (path,) = recordings(folder)
         kept = ticks(read(path, is_cut=True))
         assert kept == list(range(1, len(kept) + 1))
-        assert len(kept) >= max(told, default=1), f"round {number}"
+        assert len(kept) >= max(reported, default=1), f"round {number}"
 
 
 @linux_only
@@ -177,9 +177,9 @@ def test_replies_are_on_disk_when_they_are_reported(
 
 @linux_only
 def test_a_disk_that_takes_no_more_ends_the_recording_and_nothing_else(data_dir: Path) -> None:
-    words = [*PROGRAM, "call", "--demo", "--data-dir", str(data_dir), "burst"]
-    words += ["--arg", "count=20000", "--json"]
-    limited = f"ulimit -f 512; exec {shlex.join(words)}"  # half a megabyte a file
+    arguments = [*PROGRAM, "call", "--demo", "--data-dir", str(data_dir), "burst"]
+    arguments += ["--arg", "count=20000", "--json"]
+    limited = f"ulimit -f 512; exec {shlex.join(arguments)}"  # half a megabyte a file
     ran = subprocess.run(
         ["/bin/bash", "-c", limited], capture_output=True, check=False, cwd=ROOT, timeout=PATIENCE_S
     )

@@ -44,13 +44,13 @@ async def test_a_refused_token_is_reported_with_the_servers_message_and_not_offe
         assert outcome.failure is not None
         assert outcome.failure.code == -32602
         assert not the_job(engine).can_resume
-        words = "The server refused the token: This resume token is no longer accepted"
-        assert the_job(engine).resume_note == words
+        text = "The server refused the token: This resume token is no longer accepted"
+        assert the_job(engine).resume_note == text
         with pytest.raises(UserError, match="refused this job's resume token"):
             await engine.resumer.resume(1)
     async with running(place, is_connected=False) as (engine, _):
         assert the_job(engine).state is JobState.FAILED
-        assert the_job(engine).resume_note == words
+        assert the_job(engine).resume_note == text
         again = await engine.calls.reissue(1)
         assert (again.state, again.job) == (JobState.RESUMABLE, 2)
         engine.jobs.remove([1, 2])

@@ -138,9 +138,9 @@ async def test_a_sign_in_that_nobody_makes_is_reported_with_the_answers_of_other
         group.start_soon(answer_as_a_stranger)
         with pytest.raises(UserError) as caught:
             await engine.servers.connect("remote")
-    words = caught.value.details.as_text()
-    assert "Sign-in was not completed within" in words
-    assert "belong to no sign-in in progress: 1" in words
+    text = caught.value.details.as_text()
+    assert "Sign-in was not completed within" in text
+    assert "belong to no sign-in in progress: 1" in text
 
 
 async def test_disconnecting_cancels_the_sign_in(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from tests.integration.tapping import (
     raws,
     recorded,
     recordings,
-    tap_words,
+    tap_command,
     tapped,
     until,
 )
@@ -183,13 +183,20 @@ def test_secrets_among_arguments_are_hidden(tmp_path: Path) -> None:
         arguments: list[str] = opened["args"]
         return arguments
 
-    words = ("--api-key", "s3cret", "--token=t0ken", "postgres://me:pa55@host/db", "--depth", "3")
+    command_line = (
+        "--api-key",
+        "s3cret",
+        "--token=t0ken",
+        "postgres://me:pa55@host/db",
+        "--depth",
+        "3",
+    )
     assigned = ("MY_TOKEN=t0ken", "sh", "-c", "DB_KEY=s3cret exec cat", "GATEWAY=x")
     assert recorded_arguments(tmp_path / "env", "env", *assigned) == [
         "MY_TOKEN=***", "sh", "-c", "DB_KEY=*** exec cat", "GATEWAY=x"
     ]  # fmt: skip
     reads = ("-c", "import os; os.read(0, 1)")
-    assert recorded_arguments(tmp_path, *PYTHON, *reads, *words)[-6:] == [
+    assert recorded_arguments(tmp_path, *PYTHON, *reads, *command_line)[-6:] == [
         "--api-key", "***", "--token=***", "postgres://me:***@host/db", "--depth", "3"
     ]  # fmt: skip
     content = recordings(tmp_path)[0].read_bytes()
@@ -208,7 +215,7 @@ def test_nothing_is_recorded_while_recording_is_turned_off(tmp_path: Path) -> No
 
 
 def test_taps_nest(tmp_path: Path) -> None:
-    inner = tap_words(tmp_path, "cat", options=("--name", "inner"))
+    inner = tap_command(tmp_path, "cat", options=("--name", "inner"))
     code, out = tapped(tmp_path, *inner, data=_ODD, options=("--name", "outer"))
     assert (code, out) == (0, _ODD)
     assert sorted(path.name.rpartition("-")[2] for path in recordings(tmp_path)) == [
@@ -226,19 +233,19 @@ env; grep -E "Sig(Blk|Ign|Cgt)" /proc/self/status; pwd; umask; printf "<%s>" "$0
 def test_the_server_finds_what_it_finds_without_a_tap(tmp_path: Path) -> None:
     command = [*SHELL, f"exec 2>&1; {_SEEN}", "a b", "\udcff é", ""]
 
-    def seen(words: list[str]) -> str:
+    def seen(arguments: list[str]) -> str:
         reader, writer = os.pipe()  # it is inherited, as channels beside the standard streams are
         os.write(writer, b"channel")
         os.close(writer)
         odd = {b"A": b"\xff", b"PATH": os.environb[b"PATH"]}  # no locale: Python would set one
-        renamed = [*SHELL, 'exec 9<&0 0</dev/null; exec "$@"', "sh", *words]
+        renamed = [*SHELL, 'exec 9<&0 0</dev/null; exec "$@"', "sh", *arguments]
         ran = subprocess.run(renamed, env=odd, capture_output=True, check=True, stdin=reader)
         os.close(reader)
         found = ran.stdout.decode(errors="replace")
         # Those that the C library keeps to itself: it has what it starts ignore them.
         return re.sub(r"SigIgn:\t\w{8}[018]", "SigIgn: ", found)
 
-    direct, through = seen(command), seen(tap_words(tmp_path, *command))
+    direct, through = seen(command), seen(tap_command(tmp_path, *command))
     assert "channel" in direct
     assert "<a b>" in direct
     assert through == direct
@@ -256,9 +263,12 @@ def test_a_session_goes_on_when_the_program_is_removed(tmp_path: Path) -> None:
     (package / "cli").mkdir()
     for part in ("__init__.py", "tapping.py"):
         shutil.copy(source / "cli" / part, package / "cli" / part)
-    words = [*PYTHON, str(package / "__main__.py"), "tap", "--data-dir", str(data_dir), "--"]
+    arguments = [*PYTHON, str(package / "__main__.py"), "tap", "--data-dir", str(data_dir), "--"]
     with subprocess.Popen(
-        [*words, *SHELL, "cat; exit 9"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        [*arguments, *SHELL, "cat; exit 9"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
     ) as tap:
         assert tap.stdin is not None
         assert tap.stdout is not None
@@ -284,9 +294,9 @@ def test_modules_on_the_servers_search_path_are_the_servers_alone(tmp_path: Path
         "import sys; sys.path.insert(0, sys.argv.pop(1))\n"
         "from mcp_progress_monitor.__main__ import main; sys.exit(main())"
     )
-    words = [sys.executable, "-c", start, str(paths.import_root()), *tap_words(tmp_path)[4:]]
+    arguments = [sys.executable, "-c", start, str(paths.import_root()), *tap_command(tmp_path)[4:]]
     with subprocess.Popen(
-        [*words, *SHELL, "echo $PYTHONPATH; cat"],
+        [*arguments, *SHELL, "echo $PYTHONPATH; cat"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(modules)},
@@ -298,22 +308,26 @@ def test_modules_on_the_servers_search_path_are_the_servers_alone(tmp_path: Path
 
 
 def test_what_is_wrong_with_a_call_is_reported_as_for_other_commands(tmp_path: Path) -> None:
-    for words in (
+    for arguments in (
         ("tap",),
         ("tap", "--"),
         ("tap", "--nmae", "x", "--", "true"),
         ("--demo", "tap", "--", "true"),
     ):
-        ran = run(*words, "--data-dir", str(tmp_path)) if "--" not in words else run(*words)
+        ran = (
+            run(*arguments, "--data-dir", str(tmp_path))
+            if "--" not in arguments
+            else run(*arguments)
+        )
         assert ran.code == 2
         assert ran.out == ""
         assert "Error: " in ran.err
 
 
 def test_options_of_the_program_may_stand_before_tap(tmp_path: Path) -> None:
-    words = [*PYTHON[:1], "-m", "mcp_progress_monitor", "--data-dir", str(tmp_path)]
+    arguments = [*PYTHON[:1], "-m", "mcp_progress_monitor", "--data-dir", str(tmp_path)]
     ran = subprocess.run(
-        [*words, "tap", "--client", "Some Client", "--", "echo", "hi"],
+        [*arguments, "tap", "--client", "Some Client", "--", "echo", "hi"],
         capture_output=True,
         check=True,
     )

@@ -23,7 +23,7 @@ from tests.integration.tapping import (
     killed_afterwards,
     recorded,
     recordings,
-    tap_words,
+    tap_command,
     tapped,
     until,
 )
@@ -65,9 +65,9 @@ def test_it_ends_by_the_servers_signal(name: str, tmp_path: Path) -> None:
     }
 
 
-def _of_shell(*words: str) -> tuple[int, bytes, bytes]:
+def _of_shell(*arguments: str) -> tuple[int, bytes, bytes]:
     """How the system's shell says that a command cannot be started."""
-    ran = subprocess.run([*SHELL, 'exec "$@"', "sh", *words], capture_output=True, check=False)
+    ran = subprocess.run([*SHELL, 'exec "$@"', "sh", *arguments], capture_output=True, check=False)
     return ran.returncode, ran.stdout, ran.stderr
 
 
@@ -77,8 +77,8 @@ def test_a_command_that_cannot_be_started_fails_as_without_a_tap(
 ) -> None:
     with Tap(tmp_path, command, "argument") as tap:
         out, err = tap.rest(b"{}\n")
-    code, _, words = _of_shell(command, "argument")
-    assert (tap.returncode, out, err) == (code, b"", words)
+    code, _, text = _of_shell(command, "argument")
+    assert (tap.returncode, out, err) == (code, b"", text)
     assert tap.returncode in {126, 127}
 
 
@@ -217,9 +217,9 @@ def test_a_signal_for_the_tap_reaches_the_server(name: str, tmp_path: Path) -> N
 
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     script = 'trap "" HUP INT; exec "$@"'
-    words = tap_words(tmp_path, *SHELL, "echo; read x; exit 8")
+    arguments = tap_command(tmp_path, *SHELL, "echo; read x; exit 8")
     with subprocess.Popen(
-        [*SHELL, script, "sh", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        [*SHELL, script, "sh", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     ) as tap:
         assert tap.stdout is not None
         tap.stdout.readline()
@@ -253,9 +253,9 @@ sys.exit(9)
 
 
 def test_ctrl_c_reaches_the_server_once(tmp_path: Path) -> None:
-    words = tap_words(tmp_path, *PYTHON, "-c", _COUNTS)
+    arguments = tap_command(tmp_path, *PYTHON, "-c", _COUNTS)
     ran = subprocess.run(
-        [sys.executable, "-c", _ON_TERMINAL, *words], capture_output=True, check=True
+        [sys.executable, "-c", _ON_TERMINAL, *arguments], capture_output=True, check=True
     )
     assert ran.stdout == b"1 9\n"
 
@@ -281,9 +281,9 @@ def test_a_killed_tap_ends_the_servers_input(tmp_path: Path) -> None:
 def test_a_client_that_is_killed_ends_tap_and_server(tmp_path: Path) -> None:
     noted = tmp_path / "noted"
     script = f"echo $$ $PPID >{noted}.new; mv {noted}.new {noted}; cat >/dev/null; exit 3"
-    words = tap_words(tmp_path, *SHELL, script)
+    arguments = tap_command(tmp_path, *SHELL, script)
     client = "import subprocess, sys; subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE).wait()"
-    with subprocess.Popen([sys.executable, "-c", client, *words]) as started:
+    with subprocess.Popen([sys.executable, "-c", client, *arguments]) as started:
         until(lambda: noted.exists() and recordings(tmp_path))
         server, tap = map(int, noted.read_text().split())
         started.kill()
@@ -298,9 +298,9 @@ def test_a_client_that_is_killed_ends_tap_and_server(tmp_path: Path) -> None:
 
 
 def test_it_starts_where_standard_streams_are_closed(tmp_path: Path) -> None:
-    words = tap_words(tmp_path, *SHELL, "echo said >&2; cat; exit 2")
+    arguments = tap_command(tmp_path, *SHELL, "echo said >&2; cat; exit 2")
     ran = subprocess.run(
-        [*SHELL, 'exec <&- >&-; exec "$@"', "sh", *words], stderr=subprocess.PIPE, check=False
+        [*SHELL, 'exec <&- >&-; exec "$@"', "sh", *arguments], stderr=subprocess.PIPE, check=False
     )
     assert (ran.returncode, ran.stderr) == (2, b"said\n")
 

@@ -177,10 +177,10 @@ async def test_the_recording_of_a_tap_can_be_exported_as_har(tmp_path: Path) -> 
 
 @contextlib.asynccontextmanager
 async def tap_process(
-    url: str, folder: Path, *words: str
+    url: str, folder: Path, *arguments: str
 ) -> AsyncIterator[tuple[subprocess.Popen[str], str]]:
     """The command, and the URL that it prints."""
-    process = start("tap", "--to", url, "--data-dir", str(folder), "--name", "demo", *words)
+    process = start("tap", "--to", url, "--data-dir", str(folder), "--name", "demo", *arguments)
     try:
         yield process, await line_of(process)
     finally:
@@ -339,7 +339,7 @@ async def test_a_server_with_tls_is_reached_by_a_client_without(
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("arguments", "why"),
     [
         (("--to", "example.com/mcp"), "Not the URL of a server"),
         (("--to", "ftp://example.com"), "Not the URL of a server"),
@@ -350,8 +350,10 @@ async def test_a_server_with_tls_is_reached_by_a_client_without(
         (("--to", "http://h/mcp", "--", "python"), "Use either --to URL or -- COMMAND."),
     ],
 )
-def test_what_makes_no_sense_is_refused(words: tuple[str, ...], why: str, tmp_path: Path) -> None:
-    ran = run("tap", *words[:2], "--data-dir", str(tmp_path), *words[2:])
+def test_what_makes_no_sense_is_refused(
+    arguments: tuple[str, ...], why: str, tmp_path: Path
+) -> None:
+    ran = run("tap", *arguments[:2], "--data-dir", str(tmp_path), *arguments[2:])
     assert ran.code == 2
     assert why in ran.err
     assert "pass@" not in ran.err

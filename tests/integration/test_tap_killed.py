@@ -33,7 +33,7 @@ from tests.integration.tapping import (
     raws,
     recorded,
     recordings,
-    tap_words,
+    tap_command,
     until,
 )
 
@@ -78,11 +78,11 @@ def _client(
     data_dir: Path, server: tuple[str, ...], mark: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A client, and the process id of its tap; it has ended when this is left."""
-    words = [*_CLIENT, *tap_words(data_dir, *server)]
+    arguments = [*_CLIENT, *tap_command(data_dir, *server)]
     logs = _logs(data_dir)
     logs.mkdir(parents=True, exist_ok=True)
     environ = {**os.environ, _MARK: mark, "MONITOR_TAP_LOGS": str(logs)}
-    with subprocess.Popen(words, stderr=subprocess.PIPE, env=environ) as client:
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, env=environ) as client:
         assert client.stderr is not None
         yield client, int(client.stderr.readline())
         client.stderr.close()
@@ -145,7 +145,7 @@ async def _call_and_kill(data_dir: Path, calls: int, *, is_whole_group: bool) ->
     Returns what it wrote. `is_whole_group` kills everything in its process group.
     """
     tap = await asyncio.create_subprocess_exec(
-        *tap_words(data_dir, *_TICKING),
+        *tap_command(data_dir, *_TICKING),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -167,7 +167,7 @@ async def _call_and_kill(data_dir: Path, calls: int, *, is_whole_group: bool) ->
     return [line.rstrip(b"\n") for line in lines]
 
 
-def _check_last_words(data_dir: Path, chance: random.Random) -> None:
+def _check_last_line(data_dir: Path, chance: random.Random) -> None:
     """Kill a tap right after a reply, early or late; everything that passed is recorded."""
     calls, is_whole_group = chance.choice((1, 1, 2, 5, 30)), chance.random() < 0.3
     read = asyncio.run(_call_and_kill(data_dir, calls, is_whole_group=is_whole_group))
@@ -182,7 +182,7 @@ def _check_last_words(data_dir: Path, chance: random.Random) -> None:
 def test_a_tap_killed_right_after_a_reply_has_recorded_it(tmp_path: Path) -> None:
     chance = random.Random(2)  # noqa: S311  # no secret
     for _ in range(5):
-        _check_last_words(tmp_path, chance)
+        _check_last_line(tmp_path, chance)
 
 
 def test_a_killed_tap_leaves_no_end_of_the_session_in_its_recording(tmp_path: Path) -> None:
@@ -270,8 +270,8 @@ server.end_alike()
 
 
 def test_a_server_that_is_killed_before_it_runs_ends_its_tap() -> None:
-    words = (*PYTHON, "-c", _KILLED_EARLY, str(paths.import_root()))
-    ran = subprocess.run(words, capture_output=True, check=False)
+    arguments = (*PYTHON, "-c", _KILLED_EARLY, str(paths.import_root()))
+    ran = subprocess.run(arguments, capture_output=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGKILL, b"", b"")
 
 
@@ -298,4 +298,4 @@ def test_a_thousand_kills_leave_nobody_and_no_recording_that_cannot_be_read(tmp_
 def test_a_thousand_taps_killed_right_after_a_reply_lose_none(tmp_path: Path) -> None:
     chance = random.Random()  # noqa: S311  # no secret
     for _ in range(1000):
-        _check_last_words(tmp_path, chance)
+        _check_last_line(tmp_path, chance)

@@ -1,4 +1,4 @@
-"""`tap --script`: each action on a real process, seen by both sides and told by the recording."""
+"""`tap --script`: each action on a real process, seen by both sides and in the recording."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.integration.tapping import (
     raws,
     recorded,
     recordings,
-    tap_words,
+    tap_command,
     until,
 )
 
@@ -62,7 +62,7 @@ class Seen:
             out, err = tap.rest(data)
         self.code = tap.returncode
         self.lines = out.splitlines(keepends=True)
-        self.told, _, self.err = err.partition(b"\n")
+        self.reported, _, self.err = err.partition(b"\n")
         self.reader = recorded(folder)
         self.frames = frames_of(self.reader)
 
@@ -89,7 +89,7 @@ def _through_cat(folder: Path, script: str, *lines: bytes, seed: str = "1") -> S
 
 def test_a_script_is_announced_and_marks_the_recording(tmp_path: Path) -> None:
     seen = _through_cat(tmp_path, "drop server 2nd progress\n", *_ticks(1, 2, 3))
-    assert seen.told.decode() == (
+    assert seen.reported.decode() == (
         "mcp-progress-monitor tap: The script faults.txt changes this session (1 rule, --seed 1)"
     )
     assert seen.reader.header["tap"]["script"] == "faults.txt"
@@ -250,8 +250,8 @@ def test_stdin_is_closed_behind_so_many_messages(tmp_path: Path) -> None:
 
 def test_stderr_is_closed(tmp_path: Path) -> None:
     (tmp_path / "faults.txt").write_text("close stderr after 1")
-    words = (*SHELL, "read a; echo $a; read b; echo late >&2; echo $b")
-    with Tap(tmp_path, *words, options=("--script", str(tmp_path / "faults.txt"))) as tap:
+    arguments = (*SHELL, "read a; echo $a; read b; echo late >&2; echo $b")
+    with Tap(tmp_path, *arguments, options=("--script", str(tmp_path / "faults.txt"))) as tap:
         tap.send(b"a\n")
         assert tap.read(2) == b"a\n"
         assert tap.stderr is not None
@@ -282,8 +282,8 @@ def test_odd_bytes_pass_as_they_are_where_no_rule_acts(tmp_path: Path) -> None:
 def test_a_script_with_an_error_starts_nothing(tmp_path: Path) -> None:
     path = tmp_path / "faults.txt"
     path.write_text("delay 1s server\n\ndorp server progress\n")
-    words = ("tap", "--data-dir", str(tmp_path), "--script", str(path))
-    ran = run(*words, "--", "touch", str(tmp_path / "began"))
+    arguments = ("tap", "--data-dir", str(tmp_path), "--script", str(path))
+    ran = run(*arguments, "--", "touch", str(tmp_path / "began"))
     assert ran.code == 2
     assert ran.err.splitlines() == [
         f'Unknown action "dorp" ({path}, line 3)',
@@ -294,7 +294,7 @@ def test_a_script_with_an_error_starts_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "reported"),
     [
         (("--seed", "1", "--", "cat"), "--seed needs --script FILE"),
         (("--script", "x", "--to", "http://127.0.0.1:1/mcp"), "Cannot read the script"),
@@ -302,10 +302,10 @@ def test_a_script_with_an_error_starts_nothing(tmp_path: Path) -> None:
         (("--script", "missing.txt", "--seed", "-1", "--", "cat"), "--seed"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(words: tuple[str, ...], told: str) -> None:
-    ran = run("tap", *words)
+def test_options_that_do_not_fit_are_refused(arguments: tuple[str, ...], reported: str) -> None:
+    ran = run("tap", *arguments)
     assert ran.code == 2
-    assert told in ran.err
+    assert reported in ran.err
 
 
 def test_a_rule_without_a_meaning_over_http_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -320,9 +320,9 @@ def test_a_rule_without_a_meaning_over_http_is_refused_with_its_line(tmp_path: P
 
 
 def test_the_modules_of_scripts_are_loaded_for_scripts_only(tmp_path: Path) -> None:
-    words = tap_words(tmp_path, "cat")
-    words.insert(words.index("-I"), "-v")
-    ran = subprocess.run(words, input=b"x\n", capture_output=True, check=True)
+    arguments = tap_command(tmp_path, "cat")
+    arguments.insert(arguments.index("-I"), "-v")
+    ran = subprocess.run(arguments, input=b"x\n", capture_output=True, check=True)
     assert b"mcp_progress_monitor.tap.relay" in ran.stderr
     assert b"mcp_progress_monitor.tap.script" not in ran.stderr
     assert b"mcp_progress_monitor.tap.faults" not in ran.stderr

@@ -16,7 +16,7 @@ import pytest
 
 from mcp_progress_monitor.catalogue.taps import this_program, wrapper
 from tests.integration.commands import linux_only
-from tests.integration.tapping import PYTHON, tap_words
+from tests.integration.tapping import PYTHON, tap_command
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _check(given: Surroundings, folder: Path, command: list[str]) -> None:
 
 
 def _by_hand(data_dir: Path) -> list[str]:
-    return tap_words(data_dir)
+    return tap_command(data_dir)
 
 
 def _installed(data_dir: Path, shell: str = "/bin/sh") -> list[str]:

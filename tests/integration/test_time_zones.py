@@ -35,7 +35,7 @@ def test_times_are_shown_in_any_time_zone(zone: str) -> None:
 
 
 @linux_only
-@pytest.mark.parametrize("words", [("tools", "--demo"), ("call", "--demo", "burst")])
-def test_a_command_works_in_a_time_zone_beyond_a_day(tmp_path: Path, words: tuple[str]) -> None:
-    ran = run(*words, "--data-dir", str(tmp_path), TZ="XXX-167")
+@pytest.mark.parametrize("arguments", [("tools", "--demo"), ("call", "--demo", "burst")])
+def test_a_command_works_in_a_time_zone_beyond_a_day(tmp_path: Path, arguments: tuple[str]) -> None:
+    ran = run(*arguments, "--data-dir", str(tmp_path), TZ="XXX-167")
     assert (ran.code, "Traceback" in ran.err) == (0, False), ran.err

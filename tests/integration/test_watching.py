@@ -35,7 +35,7 @@ class Taps:
         self.process = process
 
     def write(self) -> None:
-        """Let all of them write what they were told to."""
+        """Let all of them write what they were instructed to."""
         assert self.process.stdin is not None
         self.process.stdin.write(b"write\n")
         self.process.stdin.flush()
@@ -54,9 +54,9 @@ class Taps:
 
 @contextmanager
 def tapping(live: Path, count: int, rate: int, seconds: float) -> Iterator[Taps]:
-    words = map(str, (live, count, rate, seconds))
+    arguments = map(str, (live, count, rate, seconds))
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.benchmarks.tapping", *words],
+        [sys.executable, "-m", "tests.benchmarks.tapping", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,

@@ -22,7 +22,7 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import ROOT, linux_only, run
 from tests.integration.resumable import Place, saved_tokens, whole
-from tests.integration.tapping import tap_words
+from tests.integration.tapping import tap_command
 from tests.integration.tasks import saved_tasks
 from tests.integration.terminals import Terminal
 from tests.integration.test_watching import jobs_of, until
@@ -48,10 +48,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 def agent(place: Place, **arguments: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A client that runs the export behind a tap, and is killed at the end."""
     server = (*COMMAND, "--state-dir", str(place.state_dir))
-    words = tap_words(place.data_dir, *server, options=("--name", "export"))
+    args = tap_command(place.data_dir, *server, options=("--name", "export"))
     given = json.dumps(arguments if "task" in arguments else {**ATTEMPT, **arguments})
     with subprocess.Popen(
-        [sys.executable, str(CLIENT), given, *words],
+        [sys.executable, str(CLIENT), given, *args],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         cwd=ROOT,
@@ -252,10 +252,10 @@ async def saved_chain(place: Place) -> int:
 
 @linux_only
 async def test_the_user_of_a_terminal_is_asked_before_it_is_resumed(place: Place) -> None:
-    words = ("resume", "--data-dir", str(place.data_dir), str(await saved_chain(place)))
+    args = ("resume", "--data-dir", str(place.data_dir), str(await saved_chain(place)))
 
     def asked(answer: bytes, *expected: str) -> int:
-        with Terminal(*words, "--auto-resume") as user:
+        with Terminal(*args, "--auto-resume") as user:
             user.expect("Agent ran this server.")
             user.expect(str(place.state_dir))  # what would be run
             user.expect("Approve?")

@@ -46,12 +46,12 @@ async def tapped_server(place: Place) -> AsyncIterator[tuple[str, str]]:
 
 @contextlib.contextmanager
 def client(
-    place: Place, url: str, era: Era, tool: str, *words: str
+    place: Place, url: str, era: Era, tool: str, *args: str
 ) -> Iterator[subprocess.Popen[str]]:
     """This program as any other client, with another data folder."""
     own = place.folder / "client"
     own.mkdir()
-    with start("call", tool, *words, "--url", url, "--era", era, "--data-dir", str(own)) as process:
+    with start("call", tool, *args, "--url", url, "--era", era, "--data-dir", str(own)) as process:
         try:
             yield process
         finally:
@@ -75,9 +75,9 @@ async def approved(engine: Engine, error: WatchedServerError, url: str, era: Era
 async def test_a_resumable_job_whose_client_was_killed_is_finished_at_the_url(
     era: Era, place: Place
 ) -> None:
-    words = (*arguments(EXPORT), "--auto-resume")
+    args = (*arguments(EXPORT), "--auto-resume")
     async with tapped_server(place) as (server, url), watching(place) as engine:
-        with client(place, url, era, "resumable_export", *words):
+        with client(place, url, era, "resumable_export", *args):
             await until(lambda: jobs_of(engine) and the_job(engine).attempt_count == 2)
             await until(lambda: (the_job(engine).progress or 0) >= 7)
         await until(lambda: the_job(engine).can_resume_here)
@@ -102,9 +102,9 @@ async def test_a_task_whose_client_was_killed_is_followed_at_the_url(
     era: Era, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_parts, "LEFT_AFTER_S", 1.0)  # no client says that it was killed
-    words = (*arguments(WORK), *(("--task",) if era == "handshake" else ()))
+    args = (*arguments(WORK), *(("--task",) if era == "handshake" else ()))
     async with tapped_server(place) as (server, url), watching(place) as engine:
-        with client(place, url, era, "task_work", *words):
+        with client(place, url, era, "task_work", *args):
             await until(lambda: jobs_of(engine) and the_job(engine).task is not None)
             await until(lambda: len(saved_tasks(place)) == 1)
         await until(lambda: the_job(engine).can_resume_here)
@@ -121,10 +121,10 @@ async def test_a_task_whose_client_was_killed_is_followed_at_the_url(
 
 async def test_a_cut_stream_is_resumed_through_a_tap_as_without_one(place: Place) -> None:
     options = ("--resumable", "--break-after", "2", "--retry", "10")
-    words = ("known_total", *arguments(("steps=6", "interval_s=0.01")), "--era", "handshake")
+    args = ("known_total", *arguments(("steps=6", "interval_s=0.01")), "--era", "handshake")
 
     async def called(url: str) -> list[list[object]]:
-        call = functools.partial(run, "call", *words, "--url", url, "--json")
+        call = functools.partial(run, "call", *args, "--url", url, "--json")
         ran = await anyio.to_thread.run_sync(call)
         assert ran.code == 0
         return [[e["event"], e.get("progress"), e.get("result")] for e in ran.events()]

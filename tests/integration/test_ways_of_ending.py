@@ -58,9 +58,9 @@ class Ending:
         self._way = way
         self._file = folder / f"{way.program}-{way.end}-{way.server}".replace(" ", "-")
         server = (sys.executable, "-m", "tests.integration.clinging_server", str(self._file))
-        words = ["--data-dir", str(folder / "data"), "--", *server, *way.server.split()]
+        arguments = ["--data-dir", str(folder / "data"), "--", *server, *way.server.split()]
         own = [] if way.program == "window" else ["call", "--json", "hold"]
-        self._command = [*PROGRAM, *own, *words]
+        self._command = [*PROGRAM, *own, *arguments]
         self._terminal, ours = pty.openpty()
         reader, writer = os.pipe()
         self._reader = reader
@@ -107,9 +107,9 @@ class Ending:
         if self._way.program == "window" and self._way.end in {"SIGTERM", "SIGHUP", "terminal"}:
             assert code == 0, self._way
 
-    def _wait_for(self, words: str) -> None:
+    def _wait_for(self, text: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        while not self._file.exists() or words not in self._file.read_text():
+        while not self._file.exists() or text not in self._file.read_text():
             assert self._program.poll() is None, self._way
             assert time.monotonic() < deadline, self._way
             time.sleep(0.02)
@@ -137,7 +137,7 @@ class Ending:
 
 
 def _take_terminal() -> None:
-    """Be what a shell starts: the foreground of a terminal, to which its end is told."""
+    """Be what a shell starts: the foreground of a terminal, which sees its end."""
     import fcntl
     import resource
     import termios

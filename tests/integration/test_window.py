@@ -69,25 +69,25 @@ def _wait_for_child(window: subprocess.Popen[str]) -> int:
     raise AssertionError("the window started no server")
 
 
-def _wait_for_record(window: subprocess.Popen[str], data_dir: Path, words: str) -> None:
+def _wait_for_record(window: subprocess.Popen[str], data_dir: Path, text: str) -> None:
     """Wait until the recording has some words, as long as the window is there."""
     deadline = time.monotonic() + PATIENCE_S
     while window.poll() is None and time.monotonic() < deadline:
-        if any(words in file.read_text() for file in data_dir.glob("recordings/*.mcprec")):
+        if any(text in file.read_text() for file in data_dir.glob("recordings/*.mcprec")):
             return
         time.sleep(0.05)
-    raise AssertionError(f"the window has not recorded {words}")
+    raise AssertionError(f"the window has not recorded {text}")
 
 
 @pytest.fixture
-def picture(tmp_path: Path) -> Path:
+def screenshot(tmp_path: Path) -> Path:
     return tmp_path / "window.png"
 
 
-def test_the_demo_saves_a_picture_and_ends_cleanly(start: Start, picture: Path) -> None:
-    window = start("--demo", "--screenshot", str(picture), "--after", "2")
+def test_the_demo_saves_a_picture_and_ends_cleanly(start: Start, screenshot: Path) -> None:
+    window = start("--demo", "--screenshot", str(screenshot), "--after", "2")
     assert _end(window, within_s=25) == (0, "")
-    image = QImage(str(picture))
+    image = QImage(str(screenshot))
     assert (image.width(), image.height()) >= (900, 600)
     colours = {image.pixel(x, y) for x in range(0, 900, 7) for y in range(0, 600, 7)}
     assert len(colours) > 20  # an empty or black window has one or two

@@ -52,10 +52,10 @@ def _killed(role: str, folder: Path) -> list[dict[str, Any]]:
 
 def _finished(folder: Path) -> list[dict[str, Any]]:
     window = _window("finish", folder)
-    told, errors = window.communicate(timeout=PATIENCE_S)
+    reported, errors = window.communicate(timeout=PATIENCE_S)
     said = [line for line in errors.splitlines() if "This plugin does not support" not in line]
     assert (window.returncode, said) == (0, [])
-    return [json.loads(line) for line in told.splitlines()]
+    return [json.loads(line) for line in reported.splitlines()]
 
 
 def _states(said: list[dict[str, Any]]) -> list[tuple[str, int, int]]:

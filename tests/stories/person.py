@@ -62,13 +62,11 @@ class Person:
         except LookupError:  # something went while it was being read
             return []
 
-    def sees(self, words: str, role: str = "", *, within_s: float = PATIENCE_S) -> Seen:
+    def sees(self, text: str, role: str = "", *, within_s: float = PATIENCE_S) -> Seen:
         """Wait for something whose name has these words."""
-        return self.waits(lambda one: words in one.name and role in one.role, words, within_s)
+        return self.waits(lambda one: text in one.name and role in one.role, text, within_s)
 
-    def waits(
-        self, is_it: Callable[[Seen], bool], words: str, within_s: float = PATIENCE_S
-    ) -> Seen:
+    def waits(self, is_it: Callable[[Seen], bool], text: str, within_s: float = PATIENCE_S) -> Seen:
         """Wait for something that `is_it`."""
         until = time.monotonic() + within_s
         seen: list[Seen] = []
@@ -79,11 +77,11 @@ class Person:
                 return found[-1]
             time.sleep(_LOOK_S)
         names = "\n".join(f"{one.role}: {one.name}" for one in seen if one.name)
-        pytest.fail(f"nobody sees {words!r} among\n{names}")
+        pytest.fail(f"nobody sees {text!r} among\n{names}")
 
-    def clicks_on(self, words: str, role: str = "", *, at: int = 200) -> None:
+    def clicks_on(self, text: str, role: str = "", *, at: int = 200) -> None:
         """Click on something whose name has these words, at most `at` pixels from its left."""
-        one = self.sees(words, role)
+        one = self.sees(text, role)
         assert self._reader is not None
         left, top, width, height = self._reader.extents(one.reference)
         place = [str(left + min(width // 2, at)), str(top + height // 2)]
@@ -105,9 +103,9 @@ class Person:
         self.typed += len(text)
         time.sleep(_LOOK_S)
 
-    def _xdotool(self, *words: str) -> None:
+    def _xdotool(self, *arguments: str) -> None:
         program = shutil.which("xdotool") or "xdotool"
-        subprocess.run([program, *words], env=self._environ, check=True, capture_output=True)
+        subprocess.run([program, *arguments], env=self._environ, check=True, capture_output=True)
 
 
 @contextmanager

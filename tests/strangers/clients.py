@@ -29,13 +29,13 @@ class Client(Stranger):
         """
         known = {"folder": str(self.folder), "tool": tool.name}
         known["arguments"] = json.dumps(dict(tool.arguments))
-        words = [word.format(**known) for word in self.command]
+        args = [word.format(**known) for word in self.command]
         if not self.name.startswith("inspector"):
-            return [*words, *server]
+            return [*args, *server]
         pairs = [f"{name}={value}" for name, value in tool.arguments.items()]
         how = ["--method", "tools/call", "--tool-name", tool.name]
         given = [word for pair in pairs for word in ("--tool-arg", pair)]
-        return [*words, *server, *how, *given]
+        return [*args, *server, *how, *given]
 
 
 def _python(name: str, program: str, *packages: str) -> Client:

@@ -10,8 +10,8 @@ from tests.integration.commands import PROGRAM
 
 def main(data_dir: str, url: str) -> int:
     """Tap the server at `url`, and have our client play its scenario through that."""
-    words = [*PROGRAM, "tap", "--to", url, "--listen", "127.0.0.1:0", "--data-dir", data_dir]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as tap:
+    arguments = [*PROGRAM, "tap", "--to", url, "--listen", "127.0.0.1:0", "--data-dir", data_dir]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as tap:
         try:
             assert tap.stdout is not None
             client = [sys.executable, "-m", "tests.integration.conformance_client"]

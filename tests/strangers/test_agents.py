@@ -138,12 +138,12 @@ def _newest(agent: Agent) -> bytes:
     return b"".join(path.read_bytes() for path in agent.recordings()[-1:])
 
 
-def _processes(words: str) -> list[int]:
-    """The processes whose command contains some words."""
+def _processes(text: str) -> list[int]:
+    """The processes whose command contains some text."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            if words.encode() in path.read_bytes():
+            if text.encode() in path.read_bytes():
                 found.append(int(path.parent.name))
     return found
 

@@ -60,9 +60,11 @@ def _ran(process: subprocess.Popen[str], head: str = "") -> Ran:
     return Ran(process.returncode, events, err)
 
 
-def _start(command: str, target: Sequence[str], *words: str, folder: Path) -> subprocess.Popen[str]:
+def _start(
+    command: str, target: Sequence[str], *arguments: str, folder: Path
+) -> subprocess.Popen[str]:
     """Start a command of the program with a fresh data folder: nothing is remembered."""
-    options = [command, "--data-dir", str(folder), "--json", *words]
+    options = [command, "--data-dir", str(folder), "--json", *arguments]
     return start(*options, *target)
 
 
@@ -85,8 +87,8 @@ def check_server(
 
 
 def _check_call(target: Sequence[str], tool: Tool, folder: Path) -> None:
-    words = [tool.name, "--args", json.dumps(dict(tool.arguments))]
-    called = _ran(_start("call", target, *words, folder=folder))
+    command_line = [tool.name, "--args", json.dumps(dict(tool.arguments))]
+    called = _ran(_start("call", target, *command_line, folder=folder))
     assert called.code in ((0, 1) if tool.may_fail else (0,)), called.err
     assert len(called.only("result")) == 1
     ticks = [event["progress"] for event in called.only("progress")]
@@ -97,8 +99,8 @@ def _check_call(target: Sequence[str], tool: Tool, folder: Path) -> None:
 
 
 def _check_cancel(target: Sequence[str], tool: Tool, folder: Path) -> int:
-    words = [tool.name, "--args", json.dumps(dict(tool.long or {}))]
-    process = _start("call", target, *words, folder=folder)
+    arguments = [tool.name, "--args", json.dumps(dict(tool.long or {}))]
+    process = _start("call", target, *arguments, folder=folder)
     assert process.stdout is not None
     head, begun = "", "progress" if tool.ticks and not tool.is_late else "request"
     for line in process.stdout:
@@ -367,8 +369,8 @@ def errors_in(target: Sequence[str], tool: Tool, folder: Path) -> set[str]:
     """The rules that a server violates, as `check` finds with the call that shows something."""
     report = folder / "report.json"
     arguments = json.dumps({tool.name: dict(tool.arguments)})
-    words = ["--format", "json", "-o", str(report), "--tool", tool.name, "--args", arguments]
-    process = start("check", "--data-dir", str(folder / "check"), *words, *target)
+    command_line = ["--format", "json", "-o", str(report), "--tool", tool.name, "--args", arguments]
+    process = start("check", "--data-dir", str(folder / "check"), *command_line, *target)
     _, err = process.communicate(timeout=2 * PATIENCE_S)
     assert process.returncode in (0, 7), err
     files = json.loads(report.read_text(encoding="utf-8"))["files"]

@@ -1,4 +1,4 @@
-"""What a user of macOS is told."""
+"""What a user of macOS is shown."""
 
 from __future__ import annotations
 

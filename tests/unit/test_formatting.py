@@ -36,7 +36,7 @@ def _in_vienna(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "text"),
     [
         (0, "0"),
         (1204, "1,204"),
@@ -53,8 +53,8 @@ def _in_vienna(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         pytest.param(123456 * 10**6000, "1.234e+6005", id="beyond-str"),
     ],
 )
-def test_numbers_are_exact_and_grouped(value: float, words: str) -> None:
-    assert formatting.number(value) == words
+def test_numbers_are_exact_and_grouped(value: float, text: str) -> None:
+    assert formatting.number(value) == text
 
 
 @given(st.integers(10**30, 10**80))
@@ -64,7 +64,7 @@ def test_a_long_integer_has_its_first_digits_and_magnitude(value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("progress", "total", "words"),
+    ("progress", "total", "text"),
     [
         (632, 1000, "632 / 1,000"),
         (4812, None, "4,812"),
@@ -74,13 +74,13 @@ def test_a_long_integer_has_its_first_digits_and_magnitude(value: int) -> None:
     ],
 )
 def test_an_amount_is_a_count_with_its_total_where_known(
-    progress: float | None, total: float | None, words: str
+    progress: float | None, total: float | None, text: str
 ) -> None:
-    assert formatting.amount(progress, total) == words
+    assert formatting.amount(progress, total) == text
 
 
 @pytest.mark.parametrize(
-    ("fraction", "words"),
+    ("fraction", "text"),
     [
         (0.0, "0.0 %"),
         (0.632, "63.2 %"),
@@ -91,8 +91,8 @@ def test_an_amount_is_a_count_with_its_total_where_known(
         (1.0, "100 %"),
     ],
 )
-def test_a_hundred_percent_is_reported_at_the_end_only(fraction: float, words: str) -> None:
-    assert formatting.percent(fraction) == words
+def test_a_hundred_percent_is_reported_at_the_end_only(fraction: float, text: str) -> None:
+    assert formatting.percent(fraction) == text
 
 
 @given(st.integers(0, 999))
@@ -102,13 +102,13 @@ def test_every_tenth_of_a_percent_reads_as_itself(thousandths: int) -> None:
 
 @given(st.floats(0, 1, exclude_max=True))
 def test_a_fraction_below_one_is_never_shown_as_100_percent(fraction: float) -> None:
-    words = formatting.percent(fraction)
-    assert words != "100 %" or fraction > 1 - 1e-8
-    assert words.endswith(" %")
+    text = formatting.percent(fraction)
+    assert text != "100 %" or fraction > 1 - 1e-8
+    assert text.endswith(" %")
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "text"),
     [
         (632, "632"),
         (1_234_567, "1,234,567"),
@@ -122,12 +122,12 @@ def test_a_fraction_below_one_is_never_shown_as_100_percent(fraction: float) -> 
         (10**40, "1.000e+40"),
     ],
 )
-def test_a_rounded_number_has_no_digits_that_nobody_reads(value: float, words: str) -> None:
-    assert formatting.rounded(value) == words
+def test_a_rounded_number_has_no_digits_that_nobody_reads(value: float, text: str) -> None:
+    assert formatting.rounded(value) == text
 
 
 @pytest.mark.parametrize(
-    ("per_second", "words"),
+    ("per_second", "text"),
     [
         (12, "12/s"),
         (1.24, "1.2/s"),
@@ -141,12 +141,12 @@ def test_a_rounded_number_has_no_digits_that_nobody_reads(value: float, words: s
         (6_244_657, "6.2 M/s"),
     ],
 )
-def test_a_rate_is_in_the_unit_that_reads_best(per_second: float, words: str) -> None:
-    assert formatting.rate(per_second) == words
+def test_a_rate_is_in_the_unit_that_reads_best(per_second: float, text: str) -> None:
+    assert formatting.rate(per_second) == text
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "text"),
     [
         (0.0, "0 ms"),
         (0.35, "350 ms"),
@@ -168,12 +168,12 @@ def test_a_rate_is_in_the_unit_that_reads_best(per_second: float, words: str) ->
         (61, "1 min 1 s"),
     ],
 )
-def test_durations_read_in_their_two_largest_units(seconds: float, words: str) -> None:
-    assert formatting.duration(seconds) == words
+def test_durations_read_in_their_two_largest_units(seconds: float, text: str) -> None:
+    assert formatting.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
-    ("eta_s", "words"),
+    ("eta_s", "text"),
     [
         (30.2, "31 s left"),
         (0.0, "0 s left"),
@@ -186,12 +186,12 @@ def test_durations_read_in_their_two_largest_units(seconds: float, words: str) -
         (5000.0, "1 h 24 min left"),
     ],
 )
-def test_the_time_left_is_rounded_up_and_no_finer_than_is_of_use(eta_s: float, words: str) -> None:
-    assert formatting.time_left(eta_s) == words
+def test_the_time_left_is_rounded_up_and_no_finer_than_is_of_use(eta_s: float, text: str) -> None:
+    assert formatting.time_left(eta_s) == text
 
 
 @pytest.mark.parametrize(
-    ("span_s", "words"),
+    ("span_s", "text"),
     [
         ((0.0, 4.2), "up to 5 s left"),
         ((6.0, 14.2), "5-15 s left"),
@@ -206,10 +206,10 @@ def test_the_time_left_is_rounded_up_and_no_finer_than_is_of_use(eta_s: float, w
     ],
 )
 def test_a_doubtful_time_left_is_a_span_that_is_rounded_outwards(
-    span_s: tuple[float, float], words: str
+    span_s: tuple[float, float], text: str
 ) -> None:
-    words = words.replace("-", "\N{EN DASH}")
-    assert formatting.time_left(sum(span_s) / 2, span_s) == words
+    text = text.replace("-", "\N{EN DASH}")
+    assert formatting.time_left(sum(span_s) / 2, span_s) == text
 
 
 def test_silence_is_in_whole_seconds_passed() -> None:
@@ -225,7 +225,7 @@ def test_counts_agree_with_their_noun() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "text"),
     [
         (0, "0"),
         (999_999, "999,999"),
@@ -235,12 +235,12 @@ def test_counts_agree_with_their_noun() -> None:
         (3_400_000_000, "3.4 G"),
     ],
 )
-def test_large_counts_are_abbreviated_and_never_rounded_up(value: int, words: str) -> None:
-    assert formatting.count_in_short(value) == words
+def test_large_counts_are_abbreviated_and_never_rounded_up(value: int, text: str) -> None:
+    assert formatting.count_in_short(value) == text
 
 
 @pytest.mark.parametrize(
-    ("byte_count", "words"),
+    ("byte_count", "text"),
     [
         (0, "0 B"),
         (999, "999 B"),
@@ -252,8 +252,8 @@ def test_large_counts_are_abbreviated_and_never_rounded_up(value: int, words: st
         (5 * 10**15, "5,000.0 TB"),
     ],
 )
-def test_sizes_have_decimal_prefixes(byte_count: int, words: str) -> None:
-    assert formatting.size(byte_count) == words
+def test_sizes_have_decimal_prefixes(byte_count: int, text: str) -> None:
+    assert formatting.size(byte_count) == text
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone cannot be set here")
@@ -374,7 +374,7 @@ def test_a_summary_is_one_bounded_visible_line(arguments: dict[str, object], lim
 
 @given(ANY_FLOAT)
 def test_any_float_has_words(value: float) -> None:
-    for words in (
+    for args in (
         formatting.number,
         formatting.duration,
         formatting.time_left,
@@ -382,4 +382,4 @@ def test_any_float_has_words(value: float) -> None:
         formatting.since,
         formatting.rate,
     ):
-        assert isinstance(words(value), str)
+        assert isinstance(args(value), str)

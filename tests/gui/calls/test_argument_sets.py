@@ -50,7 +50,7 @@ def test_cells_become_what_the_schema_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("name", "content", "message"),
     [
         ("a.json", b"[1]", "set 1: not a JSON object"),
         ("a.jsonl", b'{"a": 1}\n{"a"', "line 2: "),
@@ -65,13 +65,13 @@ def test_cells_become_what_the_schema_says(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_with_its_place(
-    name: str, content: bytes, words: str, tmp_path: Path
+    name: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(UserError) as raised:
         read_argument_sets(path, {})
-    assert words in raised.value.details.what
+    assert message in raised.value.details.what
     assert raised.value.details.where == str(path)
 
 

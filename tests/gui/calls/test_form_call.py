@@ -103,13 +103,13 @@ def _line(form: CallForm, name: str) -> QLineEdit:
     return found
 
 
-def _button(form: CallForm, words: str) -> QPushButton:
-    return next(b for b in form.findChildren(QPushButton) if b.text().replace("&", "") == words)
+def _button(form: CallForm, message: str) -> QPushButton:
+    return next(b for b in form.findChildren(QPushButton) if b.text().replace("&", "") == message)
 
 
-def _says(form: CallForm, words: str) -> bool:
+def _says(form: CallForm, message: str) -> bool:
     labels = form.findChildren(QLabel)
-    return any(words in each.text() for each in labels if each.isVisibleTo(form))
+    return any(message in each.text() for each in labels if each.isVisibleTo(form))
 
 
 def test_a_call_goes_out_as_entered_and_the_form_stays(
@@ -472,9 +472,9 @@ def test_a_server_that_is_not_connected_is_reported_and_can_be_connected(
     assert "Cannot call" in _button(form, "Send").toolTip()
     form.send()
     assert calls == []
-    with qtbot.waitSignal(form.connect_requested) as told:
+    with qtbot.waitSignal(form.connect_requested) as signal:
         _button(form, "Connect").click()
-    assert told.args == ["db"]
+    assert signal.args == ["db"]
     form.set_servers([gone._replace(state=ServerState.CONNECTING), _OTHER])
     assert not _button(form, "Connect").isVisible()
     form.set_servers([_DB, _OTHER])
@@ -534,9 +534,9 @@ def test_a_time_to_live_that_is_none_is_reported_before_anything_is_sent(
     assert calls == []
 
 
-def _menu(form: CallForm, words: str) -> dict[str, QAction]:
+def _menu(form: CallForm, message: str) -> dict[str, QAction]:
     """The entries of a menu beside the form, as it opens."""
-    menu = _button(form, words).menu()
+    menu = _button(form, message).menu()
     assert menu is not None
     menu.aboutToShow.emit()
     return {each.text(): each for each in menu.actions()}

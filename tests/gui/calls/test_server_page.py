@@ -252,8 +252,8 @@ def test_types_of_events_are_listed_with_the_latest_events_of_the_chosen_one(
     page.kinds.setCurrentIndex(3)
     assert names(page) == ["build.finished"]
     assert page.details.latest.rowCount() == 0
-    told = (_event("build.finished", 1), _event("other", 2), _event("build.finished", 3))
-    page.show_server(SERVER._replace(events=types, latest_events=told))
+    reported = (_event("build.finished", 1), _event("other", 2), _event("build.finished", 3))
+    page.show_server(SERVER._replace(events=types, latest_events=reported))
     rows = [page.details.latest.index(row, 1).data() for row in range(2)]
     assert rows[0].startswith('name="build.finished" data={text: "<b>x</b>"} eventId="evt-3"')
     assert "evt-1" in rows[1]

@@ -45,8 +45,8 @@ def titles(palette: Palette) -> list[str]:
     return [f"{each.kind}: {each.title}" for each in found if each is not None]
 
 
-def choose(palette: Palette, words: str) -> None:
-    QTest.keyClicks(palette.edit, words)
+def choose(palette: Palette, text: str) -> None:
+    QTest.keyClicks(palette.edit, text)
     QTest.keyClick(palette.edit, Qt.Key.Key_Return)
 
 

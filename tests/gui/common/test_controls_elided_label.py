@@ -1,4 +1,4 @@
-"""The label whose words change often."""
+"""The label whose text changes often."""
 
 from __future__ import annotations
 

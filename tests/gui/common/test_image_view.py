@@ -1,4 +1,4 @@
-"""Images from servers: decoded with bounds, or refused in words."""
+"""Images from servers: decoded with bounds, or refused as text."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_large_image_is_shrunk_to_fit(view: ImageView) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "words"),
+    ("sent", "message"),
     [
         ("not base64!", "The image is not valid base64."),
         (base64.b64encode(b"hello").decode(), "The image format is not supported."),
@@ -86,11 +86,11 @@ def test_a_large_image_is_shrunk_to_fit(view: ImageView) -> None:
     ids=["no base64", "no image", "svg", "too long", "bomb"],
 )
 def test_what_cannot_be_shown_is_refused_with_a_message(
-    view: ImageView, sent: str, words: str
+    view: ImageView, sent: str, message: str
 ) -> None:
     view.show_base64(encoded(red(4, 4)))
     view.show_base64(sent)
-    assert view.text == words
+    assert view.text == message
     assert view.image.isNull()
-    assert view.accessibleDescription() == words
+    assert view.accessibleDescription() == message
     view.grab()

@@ -9,8 +9,8 @@ from mcp_progress_monitor.gui.common.json_view import hits
 from mcp_progress_monitor.protocol.jsonrpc import Elided
 
 
-def _hits(value: Any, words: str) -> list[tuple[int, ...]]:
-    return [hit for hit in hits(value, words) if hit is not None]
+def _hits(value: Any, text: str) -> list[tuple[int, ...]]:
+    return [hit for hit in hits(value, text) if hit is not None]
 
 
 def test_names_and_values_are_found_in_any_case() -> None:

@@ -36,8 +36,8 @@ def _stand_on(tree: JsonTree, *rows: int) -> QModelIndex:
     return index
 
 
-def _do(tree: JsonTree, words: str) -> None:
-    next(action for action in tree.actions() if action.text() == words).trigger()
+def _do(tree: JsonTree, message: str) -> None:
+    next(action for action in tree.actions() if action.text() == message).trigger()
 
 
 def test_the_first_levels_are_open(tree: JsonTree) -> None:
@@ -57,11 +57,11 @@ def test_values_are_copied_whole(tree: JsonTree) -> None:
 
 
 def test_a_value_is_searched_for_as_it_stands_in_the_bytes(tree: JsonTree, qtbot: QtBot) -> None:
-    for rows, words in (((0, 0), r"say \"hi\""), ((0, 1), "list"), ((0, 2), "big")):
+    for rows, text in (((0, 0), r"say \"hi\""), ((0, 1), "list"), ((0, 2), "big")):
         _stand_on(tree, *rows)
         with qtbot.waitSignal(tree.search_requested) as asked:
             _do(tree, "Search Traffic for this value")
-        assert asked.args == [words]
+        assert asked.args == [text]
 
 
 def test_enter_opens_a_value_whole(tree: JsonTree, qtbot: QtBot) -> None:

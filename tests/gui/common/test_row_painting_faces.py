@@ -28,17 +28,17 @@ def _faces(qapp: QApplication) -> None:
 _WORDS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"]))
 
 
-@given(words=_WORDS | st.text(max_size=20), width=st.integers(0, 400), in_middle=st.booleans())
-@example(words="0\t", width=24, in_middle=False)
-def test_texts_are_elided_as_qt_does(words: str, width: int, in_middle: bool) -> None:
+@given(message=_WORDS | st.text(max_size=20), width=st.integers(0, 400), in_middle=st.booleans())
+@example(message="0\t", width=24, in_middle=False)
+def test_texts_are_elided_as_qt_does(message: str, width: int, in_middle: bool) -> None:
     place = Qt.TextElideMode.ElideMiddle if in_middle else Qt.TextElideMode.ElideRight
     for face in _FACES:
-        expected = face.metrics.elidedText(words, place, width)
-        assert face.elided(words, width, in_middle=in_middle) == expected
-        assert face.elided(words, width, in_middle=in_middle) == expected  # as it is kept
+        expected = face.metrics.elidedText(message, place, width)
+        assert face.elided(message, width, in_middle=in_middle) == expected
+        assert face.elided(message, width, in_middle=in_middle) == expected  # as it is kept
 
 
-@given(words=st.text(max_size=20))
-def test_words_are_as_wide_as_qt_paints_them(words: str) -> None:
+@given(message=st.text(max_size=20))
+def test_words_are_as_wide_as_qt_paints_them(message: str) -> None:
     for face in _FACES:
-        assert face.width(words) == face.width(words) == face.metrics.horizontalAdvance(words)
+        assert face.width(message) == face.width(message) == face.metrics.horizontalAdvance(message)

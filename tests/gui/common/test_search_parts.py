@@ -26,7 +26,7 @@ class _Page(QWidget):
         column = QVBoxLayout(self)
         column.addWidget(self.field)
         column.addWidget(self.other)
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.field.next_requested.connect(self._on_next)
         self.field.previous_requested.connect(self._on_previous)
         self.field.left.connect(self._on_left)
@@ -34,15 +34,15 @@ class _Page(QWidget):
 
     @Slot()
     def _on_next(self) -> None:
-        self.told.append("next")
+        self.reported.append("next")
 
     @Slot()
     def _on_previous(self) -> None:
-        self.told.append("previous")
+        self.reported.append("previous")
 
     @Slot()
     def _on_left(self) -> None:
-        self.told.append("left")
+        self.reported.append("left")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_enter_goes_on_shift_enter_back_and_escape_leaves(page: _Page) -> None:
     QTest.keyClick(page.field, Qt.Key.Key_Return)
     QTest.keyClick(page.field, Qt.Key.Key_Enter, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(page.field, Qt.Key.Key_Escape)
-    assert page.told == ["next", "previous", "left"]
+    assert page.reported == ["next", "previous", "left"]
     assert page.field.text() == "ab"
 
 
@@ -76,7 +76,7 @@ def test_who_comes_to_the_field_writes_over_what_is_there(page: _Page) -> None:
 def test_keys_work_wherever_the_cursor_is(page: _Page) -> None:
     page.other.setFocus()
     QTest.keyClick(page.other, Qt.Key.Key_F3)
-    assert page.told == ["next"]
+    assert page.reported == ["next"]
 
 
 def test_parts_have_names_for_those_who_do_not_see_them(page: _Page) -> None:

@@ -27,7 +27,7 @@ def test_a_mistake_names_line_and_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("NaN", "NaN is not valid JSON"),
         ("[Infinity]", "Infinity is not valid JSON"),
@@ -37,8 +37,8 @@ def test_a_mistake_names_line_and_column() -> None:
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_json_cannot_keep_is_refused(text: str, words: str) -> None:
-    with pytest.raises(JsonInputError, match=words):
+def test_what_json_cannot_keep_is_refused(text: str, message: str) -> None:
+    with pytest.raises(JsonInputError, match=message):
         read_json(text)
 
 

@@ -88,7 +88,7 @@ def test_events_are_known_as_the_framer_writes_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "words", "is_bad"),
+    ("frame", "message", "is_bad"),
     [
         (event(1, event="opened", command="x", pid=7), ", connection 1, pid 7 —", False),
         (event(1, "a#3", event="opened", command="x"), ", connection 3 —", False),
@@ -98,9 +98,9 @@ def test_events_are_known_as_the_framer_writes_them() -> None:
         (event(1, event="closed", exit_code=0), " —", False),
     ],
 )
-def test_a_life_line_says_when_and_how(frame: Frame, words: str, is_bad: bool) -> None:
+def test_a_life_line_says_when_and_how(frame: Frame, message: str, is_bad: bool) -> None:
     found = life_line(frame)
-    assert found.text.endswith(words)
+    assert found.text.endswith(message)
     assert found.is_bad is is_bad
 
 

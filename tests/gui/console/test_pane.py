@@ -34,8 +34,8 @@ def _life(number: int, connection: str, **fields: object) -> Frame:
     return Frame(number, connection, Channel.EVENT, 1.7e9, 0.0, raw)
 
 
-def _line(number: int, words: bytes, connection: str = "local-db#1") -> Frame:
-    return Frame(number, connection, Channel.STDERR, 1.7e9, 0.0, words)
+def _line(number: int, text: bytes, connection: str = "local-db#1") -> Frame:
+    return Frame(number, connection, Channel.STDERR, 1.7e9, 0.0, text)
 
 
 @pytest.fixture
@@ -232,13 +232,13 @@ def test_colours_of_the_server_are_used_and_sequences_are_not_shown(
 
 def test_enter_and_double_click_ask_for_the_frame_of_a_line(qtbot: QtBot, two: StderrPane) -> None:
     two.text.setTextCursor(two.text.cursor_to(two.text.first + 3, 0, 0))
-    with qtbot.waitSignal(two.frame_opened) as told:
+    with qtbot.waitSignal(two.frame_opened) as signal:
         QTest.keyClick(two.text, Qt.Key.Key_Return)
-    assert told.args == [4]
+    assert signal.args == [4]
     place = two.text.cursorRect(two.text.cursor_to(two.text.first + 1, 2, 2)).center()
-    with qtbot.waitSignal(two.frame_opened) as told:
+    with qtbot.waitSignal(two.frame_opened) as signal:
         QTest.mouseDClick(two.text.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert told.args == [2]
+    assert signal.args == [2]
 
 
 def test_the_button_leads_back_to_the_newest_line_and_counts_what_came(

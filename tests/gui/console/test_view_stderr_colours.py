@@ -1,4 +1,4 @@
-"""Whatever colours a server chooses, its words can be read."""
+"""Whatever colours a server chooses, its text can be read."""
 
 from __future__ import annotations
 

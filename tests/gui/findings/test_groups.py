@@ -201,10 +201,10 @@ def test_a_rule_says_what_is_due_and_offers_what_is_about_findings_to_none(
     pane.tree.selectionModel().setCurrentIndex(
         pane.shown.index(0, 0), QItemSelectionModel.SelectionFlag.ClearAndSelect
     )
-    words = pane.details.toPlainText()
-    assert "JR-2: Output that is not a message" in words
-    assert "How to fix it" in words
-    assert "Observed" not in words
+    text = pane.details.toPlainText()
+    assert "JR-2: Output that is not a message" in text
+    assert "How to fix it" in text
+    assert "Observed" not in text
     assert not pane.action("open").isEnabled()
     assert pane.current() is None
 

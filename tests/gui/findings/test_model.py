@@ -155,8 +155,8 @@ def test_what_is_ignored_is_hidden_counted_and_comes_back(model: FindingsModel) 
     assert model.server_badges == {"b": Badge(1, Level.ERROR), "a": Badge(1, Level.WARNING)}
     shown.set_shows_ignored(True)
     assert shown.rowCount() == 3
-    words = model.index(0, LEVEL).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert words == "Error, ignored"
+    text = model.index(0, LEVEL).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert text == "Error, ignored"
     model.set_ignored([])
     shown.set_shows_ignored(False)
     assert (shown.rowCount(), model.ignored_count) == (3, 0)

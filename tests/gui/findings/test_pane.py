@@ -67,7 +67,7 @@ def test_an_empty_pane_says_what_will_be_there(pane: FindingsPane) -> None:
 def test_the_gravest_is_chosen_and_explained(busy: FindingsPane) -> None:
     assert busy.tree.isVisible()
     assert rules(busy) == [("JR-2", "db"), ("JR-2", "a b"), ("PROG-9", "db")]
-    words = busy.details.toPlainText()
+    text = busy.details.toPlainText()
     for part in (
         "JR-2",
         "Observed",
@@ -77,7 +77,7 @@ def test_the_gravest_is_chosen_and_explained(busy: FindingsPane) -> None:
         "Python",
         "TypeScript",
     ):
-        assert part in words
+        assert part in text
 
 
 def test_a_pane_behind_another_explains_what_is_seen_again_once_in_front(

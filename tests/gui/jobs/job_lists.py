@@ -29,7 +29,9 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 def heard(signal: SignalInstance) -> list[object]:
     """Collect what a signal says."""
     said: list[object] = []
-    signal.connect(lambda *words: said.append(words[0] if len(words) == 1 else words))
+    signal.connect(
+        lambda *arguments: said.append(arguments[0] if len(arguments) == 1 else arguments)
+    )
     return said
 
 

@@ -1,4 +1,4 @@
-"""The attempts of a job in words."""
+"""The attempts of a job as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_an_attempt_tells_when_what_and_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "ended", "words"),
+    ("outcome", "ended", "text"),
     [
         (JobState.RUNNING, "", "Running"),
         ("running", "", "Running"),
@@ -36,10 +36,10 @@ def test_an_attempt_tells_when_what_and_why() -> None:
     ],
 )
 def test_an_unknown_end_is_called_unknown_and_none_is_empty(
-    outcome: JobState | str, ended: str, words: str
+    outcome: JobState | str, ended: str, text: str
 ) -> None:
     row = attempts.row(AttemptSnapshot(1, time.time(), None, outcome))
-    assert (row[3], row[5]) == (ended, words)
+    assert (row[3], row[5]) == (ended, text)
 
 
 @pytest.mark.parametrize(("request_frame", "ticks"), [(None, ""), (41, "0")])

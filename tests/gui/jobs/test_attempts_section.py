@@ -51,9 +51,9 @@ def test_attempts_stand_oldest_first(section: AttemptsSection) -> None:
 def test_an_attempt_leads_to_its_request_unless_that_was_in_an_earlier_run(
     qtbot: QtBot, section: AttemptsSection
 ) -> None:
-    with qtbot.waitSignal(section.frame_followed) as told:
+    with qtbot.waitSignal(section.frame_followed) as signal:
         section.table.activated.emit(section.model.index(0, 0))
-    assert told.args == [12]
+    assert signal.args == [12]
     with qtbot.assertNotEmitted(section.frame_followed):
         section.table.activated.emit(section.model.index(1, 0))
 

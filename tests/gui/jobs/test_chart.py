@@ -77,8 +77,8 @@ def test_no_time_is_cut_off_at_the_edge(chart: ProgressChart, elapsed_s: float, 
     assert labels[0][1] == "0"
     assert len(labels) >= 2
     metrics = chart.fontMetrics()
-    for place, words in labels:
-        assert place.width() >= metrics.horizontalAdvance(words)
+    for place, text in labels:
+        assert place.width() >= metrics.horizontalAdvance(text)
         assert chart.rect().contains(place.toAlignedRect())
 
 
@@ -91,8 +91,8 @@ def test_the_line_of_the_total_has_its_number_however_low_the_pane(
     chart.show_history(detail(job(total=total), **course(52)))
     labels = chart.value_labels()
     assert labels[0][1] == f"{total:,}"
-    for place, words in labels:
-        assert place.width() >= chart.fontMetrics().horizontalAdvance(words)
+    for place, text in labels:
+        assert place.width() >= chart.fontMetrics().horizontalAdvance(text)
         assert chart.rect().contains(place.toAlignedRect())
         assert sum(place.intersects(other) for other, _ in labels) == 1
 
@@ -159,7 +159,7 @@ def test_times_stand_at_usual_stretches(length_s: float, steps_s: float) -> None
 
 def test_round_times_are_reported_without_naught(chart: ProgressChart) -> None:
     chart.show_history(detail(job(elapsed_s=5850.0), **course(52)))
-    assert [words for _, words in chart.time_labels()] == ["0", "30 min", "1 h", "1 h 30 min"]
+    assert [text for _, text in chart.time_labels()] == ["0", "30 min", "1 h", "1 h 30 min"]
 
 
 @given(st.lists(st.floats(), max_size=6), st.integers(1, 12))

@@ -387,8 +387,8 @@ def test_the_tip_of_a_resumable_state_says_all(stopped: JobList) -> None:
     stopped.table.viewportEvent(QHelpEvent(QEvent.Type.ToolTip, place, at))
     tip = QToolTip.text()
     QToolTip.hideText()
-    for words in ("Resumable, 40.0 %", "saved 0 s ago", "connection lost"):
-        assert words in tip
+    for arguments in ("Resumable, 40.0 %", "saved 0 s ago", "connection lost"):
+        assert arguments in tip
 
 
 @pytest.fixture

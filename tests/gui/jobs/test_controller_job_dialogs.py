@@ -82,8 +82,8 @@ def dialogs(window: QWidget, resuming: Resuming, tmp_path: Path) -> JobDialogs:
     return JobDialogs(window, engine, fake, fake, UserSettings(Preferences(tmp_path)))
 
 
-def approve(box: QWidget, words: str) -> None:
-    next(b for b in box.findChildren(QPushButton) if words in b.text().replace("&", "")).click()
+def approve(box: QWidget, message: str) -> None:
+    next(b for b in box.findChildren(QPushButton) if message in b.text().replace("&", "")).click()
 
 
 def test_removing_asks_about_what_can_be_resumed(

@@ -71,12 +71,12 @@ class Engine:
 
 
 class Stage:
-    """What a test looks at: the resuming, its monitor, and what the user was told."""
+    """What a test looks at: the resuming, its monitor, and the errors shown to the user."""
 
-    def __init__(self, tasks: BackgroundTasks, told: list[ErrorDetails]) -> None:
-        self.told = told
+    def __init__(self, tasks: BackgroundTasks, reported: list[ErrorDetails]) -> None:
+        self.reported = reported
         self.engine = Engine()
-        self.resuming = JobsController(self.engine, tasks, told.append)  # type: ignore[arg-type]
+        self.resuming = JobsController(self.engine, tasks, reported.append)  # type: ignore[arg-type]
         self.wanted: list[tuple[int, ServerChangedError]] = []
         self.resuming.server_requested.connect(self._note)
 
@@ -90,9 +90,9 @@ def _no_bug(error: BaseException) -> None:
 
 @pytest.fixture
 async def stage(qapp: QApplication) -> AsyncIterator[Stage]:
-    told: list[ErrorDetails] = []
-    async with BackgroundTasks(told.append, _no_bug) as tasks:
-        yield Stage(tasks, told)
+    reported: list[ErrorDetails] = []
+    async with BackgroundTasks(reported.append, _no_bug) as tasks:
+        yield Stage(tasks, reported)
 
 
 async def test_many_jobs_are_resumed_and_one_that_fails_stops_no_other(stage: Stage) -> None:
@@ -100,7 +100,7 @@ async def test_many_jobs_are_resumed_and_one_that_fails_stops_no_other(stage: St
     stage.resuming.resume((1, 2, 3))
     await anyio.wait_all_tasks_blocked()
     assert sorted(stage.engine.asked) == [("resume", n, False) for n in (1, 2, 3)]
-    assert stage.told == [REFUSED]
+    assert stage.reported == [REFUSED]
     assert stage.wanted == []
 
 
@@ -112,7 +112,7 @@ async def test_a_changed_server_is_asked_about_and_is_no_failure(stage: Stage) -
     stage.resuming.resume((1,))
     await anyio.wait_all_tasks_blocked()
     assert stage.wanted == [(1, changed)]
-    assert stage.told == []
+    assert stage.reported == []
 
 
 async def test_resuming_uses_the_approved_definition(stage: Stage) -> None:
@@ -133,7 +133,7 @@ async def test_automatic_resuming_is_chosen_and_called_off_and_refusals_are_repo
         ("automatic", 2, kept),
         ("automatic", 1, None),
     ]
-    assert stage.told == [REFUSED]
+    assert stage.reported == [REFUSED]
 
 
 async def test_a_new_limit_holds_for_jobs_that_go_on_by_themselves_already(stage: Stage) -> None:
@@ -159,7 +159,7 @@ async def test_reissuing_to_a_changed_server_says_what_to_do_and_starts_nothing(
     stage.engine.raises[5] = ServerChangedError(error, SAVED)
     stage.resuming.reissue((5,))
     await anyio.wait_all_tasks_blocked()
-    (told,) = stage.told
-    assert told.what == "definition of the job's server has changed"
-    assert "Edit and re-issue" in told.hint
+    (reported,) = stage.reported
+    assert reported.what == "definition of the job's server has changed"
+    assert "Edit and re-issue" in reported.hint
     assert stage.wanted == []

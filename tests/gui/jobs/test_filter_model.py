@@ -129,7 +129,7 @@ def test_a_job_that_ends_at_once_never_shows_among_the_running(
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("text", "found"),
     [
         ("crawl", [2]),
         ("WEB", [2, 4]),
@@ -140,9 +140,9 @@ def test_a_job_that_ends_at_once_never_shows_among_the_running(
     ],
 )
 def test_the_text_filter_wants_every_word_wherever_it_is(
-    shown: JobFilter, words: str, found: list[int]
+    shown: JobFilter, text: str, found: list[int]
 ) -> None:
-    shown.set_text(words)
+    shown.set_text(text)
     assert visible(shown) == found
 
 
@@ -210,6 +210,6 @@ def test_what_a_server_asks_is_found_by_the_words_of_its_job(
     jobs: JobsModel, source: FakeJobs, shown: JobFilter
 ) -> None:
     ask(source, jobs, 1, JobState.RUNNING)
-    for words, found in (("export", [1, 9]), ("elicitation", [9]), ("crawl", [2])):
-        shown.set_text(words)
+    for text, found in (("export", [1, 9]), ("elicitation", [9]), ("crawl", [2])):
+        shown.set_text(text)
         assert [shown.job_at(shown.index(row, 0)) for row in range(shown.rowCount())] == found

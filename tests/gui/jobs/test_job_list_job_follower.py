@@ -1,4 +1,4 @@
-"""New jobs are kept in sight; what is out of sight is told, and one click away."""
+"""New jobs are kept in sight; what is out of sight is reported, and one click away."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def shown(model: JobsModel) -> list[int | None]:
     return [model.job_at(row) for row in range(model.rowCount())]
 
 
-def words(model: JobsModel, row: int, column: Column) -> object:
+def shown_text(model: JobsModel, row: int, column: Column) -> object:
     return model.data(model.index(row, column))
 
 
@@ -111,9 +111,9 @@ def test_progress_reaches_the_window_with_server_token_numbers_and_message(
         1000,
         "Batch 700",
     )
-    assert words(model, 0, Column.PROGRESS) == "70.0 %"
-    assert words(model, 0, Column.MESSAGE) == "Batch 700"
-    assert words(model, 0, Column.TOKEN) == "prog-1"
+    assert shown_text(model, 0, Column.PROGRESS) == "70.0 %"
+    assert shown_text(model, 0, Column.MESSAGE) == "Batch 700"
+    assert shown_text(model, 0, Column.TOKEN) == "prog-1"
 
 
 def test_a_change_makes_no_picture_of_rows_nobody_looks_at(
@@ -147,8 +147,8 @@ def test_time_passes_for_jobs_that_go_on_only(model: JobsModel, source: FakeJobs
     spans = announced(model)
     model.tick([0, 1])
     assert spans == [(0, 0)]
-    assert words(model, 0, Column.ELAPSED) == "1 min 1 s"
-    assert words(model, 1, Column.ELAPSED) == "9.0 s"
+    assert shown_text(model, 0, Column.ELAPSED) == "1 min 1 s"
+    assert shown_text(model, 1, Column.ELAPSED) == "9.0 s"
 
 
 def test_a_row_out_of_sight_is_up_to_date_when_it_comes_into_sight(
@@ -157,7 +157,7 @@ def test_a_row_out_of_sight_is_up_to_date_when_it_comes_into_sight(
     add(model, source, 2)
     source.put(job(id=2, elapsed_s=61.0))
     model.tick([0])
-    assert words(model, 1, Column.ELAPSED) == "1 min 1 s"
+    assert shown_text(model, 1, Column.ELAPSED) == "1 min 1 s"
 
 
 def test_few_changes_are_announced_row_by_row(model: JobsModel, source: FakeJobs) -> None:
@@ -200,7 +200,7 @@ def test_long_and_hostile_text_is_bounded_and_made_visible(
 ) -> None:
     source.put(job(message="a\u202eb\n" + "x" * 100_000))
     model.apply(ChangeSet(added=(1,)))
-    text = str(words(model, 0, Column.MESSAGE))
+    text = str(shown_text(model, 0, Column.MESSAGE))
     assert text.startswith(r"a\u202eb\n")
     assert len(text) <= 400
 
@@ -282,7 +282,7 @@ def test_a_job_the_source_forgot_keeps_its_last_picture_until_it_is_removed(
     add(model, source, 1)
     source.held.clear()
     model.apply(ChangeSet(progressed=frozenset({1})))
-    assert words(model, 0, Column.PROGRESS) == "63.2 %"
+    assert shown_text(model, 0, Column.PROGRESS) == "63.2 %"
 
 
 def test_a_change_of_an_unknown_job_is_ignored(model: JobsModel, source: FakeJobs) -> None:
@@ -307,13 +307,13 @@ def test_a_young_job_counts_only_when_it_has_lived_half_a_second(
 def test_a_job_that_ends_at_once_was_never_told_to_be_running(
     model: JobsModel, source: FakeJobs
 ) -> None:
-    told: list[object] = []
-    model.groups_changed.connect(lambda: told.append(dict(model.count_by_state())))
+    reported: list[object] = []
+    model.groups_changed.connect(lambda: reported.append(dict(model.count_by_state())))
     source.put(new_job(1))
     model.apply(ChangeSet(added=(1,)))
     source.put(new_job(1, state=JobState.DONE, elapsed_s=0.2))
     model.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
-    assert told == [{}, {JobState.DONE: 1}]
+    assert reported == [{}, {JobState.DONE: 1}]
 
 
 def test_every_column_has_a_title_but_the_buttons() -> None:
@@ -356,9 +356,9 @@ def test_jobs_sorted_by_server_are_grouped_and_in_order_of_start_within(
 def test_attempts_and_the_age_of_tokens_have_columns(model: JobsModel, source: FakeJobs) -> None:
     source.put(resumable(1, attempt_count=3), job(id=2))
     model.apply(ChangeSet(added=(1, 2)))
-    assert words(model, 0, Column.ATTEMPTS) == "3"
-    assert words(model, 0, Column.SAVED) != ""
-    assert words(model, 1, Column.SAVED) == ""
+    assert shown_text(model, 0, Column.ATTEMPTS) == "3"
+    assert shown_text(model, 0, Column.SAVED) != ""
+    assert shown_text(model, 1, Column.SAVED) == ""
 
 
 def test_jobs_are_sorted_by_their_end_those_that_run_last(
@@ -372,8 +372,8 @@ def test_jobs_are_sorted_by_their_end_those_that_run_last(
     model.apply(ChangeSet(added=(1, 2, 3)))
     model.sort(Column.ENDED, ASCENDING)
     assert shown(model) == [3, 1, 2]
-    assert words(model, 0, Column.ENDED) == formatting.date_and_clock(1.7e9 + 40)
-    assert words(model, 2, Column.ENDED) == ""
+    assert shown_text(model, 0, Column.ENDED) == formatting.date_and_clock(1.7e9 + 40)
+    assert shown_text(model, 2, Column.ENDED) == ""
 
 
 def test_a_live_row_counts_down_to_a_limit_that_is_near_and_a_recorded_one_does_not(

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 class CountingJobs(FakeJobs):
     """Counts how often a story was asked for."""
 
-    told = 0
+    reports = 0
 
     def detail(self, job: int) -> Any:
-        self.told += 1
+        self.reports += 1
         return super().detail(job)
 
 
@@ -63,7 +63,7 @@ def pane(qtbot: QtBot, source: CountingJobs, appearance: Appearance) -> JobPane:
     return made
 
 
-def words(pane: JobPane) -> list[str]:
+def texts(pane: JobPane) -> list[str]:
     return [label.text() for label in pane.header.findChildren(QLabel)]
 
 
@@ -72,7 +72,7 @@ def changed(*jobs: int) -> ChangeSet:
 
 
 class PassingJobs(FakeJobs):
-    """Each picture is of another moment: a second later, as far as its words tell."""
+    """Each picture is of another moment: a second later, as far as its text tells."""
 
     left = 100.5
 
@@ -96,7 +96,7 @@ def test_the_job_pane_and_its_row_always_show_the_same(
     pane.set_source(source)
     pane.show()
     pane.show_job(1)
-    told = []
+    reported = []
     for is_second in (False, True, False):
         if is_second:
             rows.tick([0])
@@ -105,13 +105,13 @@ def test_the_job_pane_and_its_row_always_show_the_same(
             pane.apply(changed(1))
         row = rows.snapshot(1)
         assert row is not None
-        told.append(job_texts.time_left(row))
-        assert any(f" · {told[-1]} · " in text for text in words(pane))
+        reported.append(job_texts.time_left(row))
+        assert any(f" · {reported[-1]} · " in text for text in texts(pane))
     rows.tick([])  # a second, with the row out of sight
     row = rows.snapshot(1)
     assert row is not None
-    assert any(f" · {job_texts.time_left(row)} · " in text for text in words(pane))
-    assert len({*told, job_texts.time_left(row)}) == 4
+    assert any(f" · {job_texts.time_left(row)} · " in text for text in texts(pane))
+    assert len({*reported, job_texts.time_left(row)}) == 4
 
 
 def test_it_opens_without_a_job(pane: JobPane) -> None:
@@ -121,7 +121,7 @@ def test_it_opens_without_a_job(pane: JobPane) -> None:
 
 def test_the_header_shows_everything_as_text(pane: JobPane) -> None:
     pane.show_job(1)
-    shown = words(pane)
+    shown = texts(pane)
     assert "export_orders" in shown
     assert "Running" in shown
     assert "63.2 %" in shown
@@ -151,7 +151,7 @@ def test_in_a_narrow_pane_buttons_make_room_for_the_name(pane: JobPane) -> None:
 
 def test_a_failure_is_reported_with_the_servers_message(pane: JobPane) -> None:
     pane.show_job(2)
-    assert "Server error (-32000): disk full" in words(pane)
+    assert "Server error (-32000): disk full" in texts(pane)
 
 
 def test_our_own_failure_is_not_attributed_to_the_server(
@@ -159,14 +159,14 @@ def test_our_own_failure_is_not_attributed_to_the_server(
 ) -> None:
     source.put(job(id=2, state=JobState.LOST, failure=Failure("local", "connection gone")))
     pane.show_job(2)
-    assert "Local error: connection gone" in words(pane)
+    assert "Local error: connection gone" in texts(pane)
 
 
 def test_what_the_user_did_is_reported_plainly(pane: JobPane, source: CountingJobs) -> None:
     failure = Failure("local", "You disconnected the server", is_wanted=True)
     source.put(job(id=2, state=JobState.LOST, failure=failure))
     pane.show_job(2)
-    assert "You disconnected the server" in words(pane)
+    assert "You disconnected the server" in texts(pane)
 
 
 def test_every_label_shows_plain_text(pane: JobPane) -> None:
@@ -179,12 +179,12 @@ def test_changes_of_the_job_are_followed_and_others_are_not(
     pane: JobPane, source: CountingJobs
 ) -> None:
     pane.show_job(1)
-    before = source.told
+    before = source.reports
     pane.apply(changed(2))
-    assert source.told == before
+    assert source.reports == before
     source.details[1] = detail(job(id=1, fraction=0.9))
     pane.apply(changed(1))
-    assert "90.0 %" in words(pane)
+    assert "90.0 %" in texts(pane)
 
 
 def test_a_removed_job_is_shown_no_more(pane: JobPane) -> None:
@@ -205,20 +205,20 @@ def test_out_of_sight_nothing_is_asked_for_and_in_sight_it_catches_up(
     pane.show_job(1)
     assert is_ticking(pane)
     pane.hide()
-    before = source.told
+    before = source.reports
     pane.apply(changed(1))
     assert not is_ticking(pane)
-    assert source.told == before
+    assert source.reports == before
     pane.show()
-    assert source.told == before + 1
+    assert source.reports == before + 1
 
 
 def test_time_passes_for_a_job_that_goes_on_only(
     qtbot: QtBot, pane: JobPane, source: CountingJobs
 ) -> None:
     pane.show_job(1)
-    before = source.told
-    qtbot.waitUntil(lambda: source.told > before)
+    before = source.reports
+    qtbot.waitUntil(lambda: source.reports > before)
     pane.show_job(2)
     assert not is_ticking(pane)
 
@@ -233,9 +233,9 @@ def test_the_course_shows_chart_phases_and_marks(pane: JobPane) -> None:
 
 def test_a_mark_leads_to_its_frame(qtbot: QtBot, pane: JobPane) -> None:
     pane.show_job(1)
-    with qtbot.waitSignal(pane.frame_followed) as told:
+    with qtbot.waitSignal(pane.frame_followed) as signal:
         pane.history.marks_table.activated.emit(pane.history.marks.index(0, 0))
-    assert told.args == [41]
+    assert signal.args == [41]
 
 
 def test_ticks_lead_to_their_frames_and_follow_the_newest(
@@ -253,9 +253,9 @@ def test_ticks_lead_to_their_frames_and_follow_the_newest(
     pane.apply(changed(1))
     assert table.verticalScrollBar().value() == 3
     index = pane.ticks.model.index(5, 0)
-    with qtbot.waitSignal(pane.frame_followed) as told:
+    with qtbot.waitSignal(pane.frame_followed) as signal:
         table.activated.emit(index)
-    assert told.args == [index.data(FRAME)]
+    assert signal.args == [index.data(FRAME)]
 
 
 def test_a_tick_that_breaks_a_rule_has_a_sign_words_and_a_tip(
@@ -265,8 +265,8 @@ def test_a_tick_that_breaks_a_rule_has_a_sign_words_and_a_tip(
     pane.show_job(1)
     table = pane.ticks.table
     assert table.isColumnHidden(TickColumn.MARK)
-    words = "Progress did not increase: <b> after 5"
-    marked = {60: (finding(words),)}
+    texts = "Progress did not increase: <b> after 5"
+    marked = {60: (finding(texts),)}
     source.details[1] = detail(job(id=1), **course(50), marked=marked)
     pane.apply(changed(1))
     assert not table.isColumnHidden(TickColumn.MARK)
@@ -276,7 +276,7 @@ def test_a_tick_that_breaks_a_rule_has_a_sign_words_and_a_tip(
         option = QStyleOptionViewItem()
         delegate.initStyleOption(option, pane.ticks.model.index(row, TickColumn.MARK))
         assert option.icon.isNull() is not is_signed
-        assert option.text == (words if is_signed else "")
+        assert option.text == (texts if is_signed else "")
     place = table.visualRect(pane.ticks.model.index(40, TickColumn.STEP)).center()
     at = table.viewport().mapToGlobal(place)
     table.viewportEvent(QHelpEvent(QEvent.Type.ToolTip, place, at))
@@ -350,7 +350,7 @@ def test_the_button_cancels_while_that_can_work(pane: JobPane) -> None:
 def test_a_resumable_job_is_resumed_and_reported_of(pane: JobPane, source: CountingJobs) -> None:
     source.put(resumable(3, attempt_count=3, resume_note="connection lost"))
     pane.show_job(3)
-    shown = words(pane)
+    shown = texts(pane)
     assert "connection lost" in shown
     assert any("632 ticks · 3 attempts · saved 0 s ago" in text for text in shown)
     resume = next(b for b in pane.header.findChildren(QToolButton) if b.text() == "Resume")
@@ -366,7 +366,7 @@ def test_a_job_of_an_earlier_run_has_no_id_and_names_its_server(
 ) -> None:
     source.put(resumable(3, connection="local-db#0", request_id=None))
     pane.show_job(3)
-    ids = next(text for text in words(pane) if "tools/call" in text)
+    ids = next(text for text in texts(pane) if "tools/call" in text)
     assert ids.startswith("local-db · tools/call · token prog-1 · started")
 
 
@@ -382,8 +382,8 @@ def test_automatic_resuming_is_chosen_for_the_job(pane: JobPane, source: Countin
 def test_time_passes_for_a_resumable_job(qtbot: QtBot, pane: JobPane, source: CountingJobs) -> None:
     source.put(resumable(3))
     pane.show_job(3)
-    before = source.told
-    qtbot.waitUntil(lambda: source.told > before)
+    before = source.reports
+    qtbot.waitUntil(lambda: source.reports > before)
 
 
 @pytest.mark.parametrize("state", list(JobState))
@@ -443,11 +443,11 @@ def test_a_broken_stream_is_reported_in_the_header_and_in_the_course(
 ) -> None:
     step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)
     stream = StreamSnapshot(True, 12.0, 1, 0, step, 3.0)
-    told = job(id=1, stream=stream)
-    source.details[1] = detail(told, **course(50))._replace(stream_steps=(step,))
+    reported = job(id=1, stream=stream)
+    source.details[1] = detail(reported, **course(50))._replace(stream_steps=(step,))
     pane.show_job(1)
     note = "Stream broken 12 s ago; reconnecting in 3 s from event 40, attempt 2"
-    assert note in words(pane)
+    assert note in texts(pane)
     table = pane.history.stream_table
     assert table.isVisible()
     assert "broken: reset" in pane.history.stream.index(0, 0).data()
@@ -460,8 +460,8 @@ def test_in_a_low_pane_the_pages_give_way_and_the_header_stays_whole(
     qtbot: QtBot, source: CountingJobs, pane: JobPane
 ) -> None:
     step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)
-    told = job(id=1, stream=StreamSnapshot(True, 12.0, 1, 0, step, 3.0), message="Batch 3")
-    source.details[1] = detail(told, **course(50))._replace(stream_steps=(step,))
+    reported = job(id=1, stream=StreamSnapshot(True, 12.0, 1, 0, step, 3.0), message="Batch 3")
+    source.details[1] = detail(reported, **course(50))._replace(stream_steps=(step,))
     pane.show_job(1)
     pane.setMinimumHeight(240)  # as in the window
     pane.resize(900, 240)

@@ -12,7 +12,7 @@ from tests.job_stand_ins import FakeJobs, answer, detail, job
 pytestmark = pytest.mark.usefixtures("qapp")
 
 
-def words(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def arguments(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [row[1:] for row in rows]
 
 
@@ -32,7 +32,7 @@ def test_requests_of_the_server_are_reported_with_their_answers() -> None:
     parent = detail(job(id=7), children=(8, 99))
     rows = server_request_rows(parent, jobs.detail)
     assert [row.number for row in rows] == [30]
-    assert words([row.texts for row in rows]) == [("Who?", 'accepted: name="Ada"', "4.2 s")]
+    assert arguments([row.texts for row in rows]) == [("Who?", 'accepted: name="Ada"', "4.2 s")]
     assert server_request_rows(jobs.details[8], jobs.detail) == rows
 
 
@@ -55,7 +55,7 @@ def test_questions_in_replies_are_reported_with_the_answers_of_the_next_round() 
     second = ServerRequestSnapshot(14, "k", "elicitation/create", params, 120.0, 0.0)
     going = detail(job(id=7, elapsed_s=52.0), server_requests=(first, second))
     rows = server_request_rows(going, FakeJobs().detail)
-    assert words([row.texts for row in rows]) == [
+    assert arguments([row.texts for row in rows]) == [
         ("Who?", "declined", "3.0 s"),
         ("Who?", "open", "32 s"),
     ]

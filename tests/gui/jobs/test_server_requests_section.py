@@ -42,8 +42,8 @@ def pane(qtbot: QtBot, appearance: Appearance) -> JobPane:
 
 def test_questions_of_both_kinds_are_listed_also_in_a_recording(pane: JobPane) -> None:
     model = pane.server_requests.model
-    words = [[model.index(row, column).data() for column in (1, 2)] for row in range(2)]
-    assert words == [
+    texts = [[model.index(row, column).data() for column in (1, 2)] for row in range(2)]
+    assert texts == [
         ["<b>Who</b>\\u202e?", "open"],
         ["asks which folders it may use", "no folders"],
     ]
@@ -52,6 +52,6 @@ def test_questions_of_both_kinds_are_listed_also_in_a_recording(pane: JobPane) -
 def test_a_question_leads_to_its_message_in_traffic(qtbot: QtBot, pane: JobPane) -> None:
     table = pane.server_requests.table
     table.setCurrentIndex(pane.server_requests.model.index(1, 0))
-    with qtbot.waitSignal(pane.frame_followed) as told:
+    with qtbot.waitSignal(pane.frame_followed) as signal:
         QTest.keyClick(table, Qt.Key.Key_Return)
-    assert told.args == [30]
+    assert signal.args == [30]

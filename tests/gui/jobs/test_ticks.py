@@ -42,7 +42,7 @@ def test_ticks_count_from_the_first_one_of_the_job(model: TicksModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "words"),
+    ("before", "now", "text"),
     [
         (0.2, 0.3, "+0.1"),
         (5, 3, "-2"),
@@ -52,11 +52,9 @@ def test_ticks_count_from_the_first_one_of_the_job(model: TicksModel) -> None:
         (1e308, -1e308, "-inf"),
     ],
 )
-def test_steps_are_exact_or_unsaid(
-    model: TicksModel, before: float, now: float, words: str
-) -> None:
+def test_steps_are_exact_or_unsaid(model: TicksModel, before: float, now: float, text: str) -> None:
     model.show_ticks([tick(1, before, 0.0), tick(2, now, 1.0)], 2, {})
-    assert row(model, 1)[3] == words
+    assert row(model, 1)[3] == text
 
 
 def test_what_breaks_a_rule_is_reported_where_it_happened(model: TicksModel) -> None:

@@ -107,9 +107,9 @@ def test_a_span_that_is_dragged_over_filters_the_traffic(pane: TimelinePane, qtb
     assert 1_795_190_467.1 < begin < end < 1_795_190_528.4
     with qtbot.waitSignal(pane.traffic_requested) as wanted:
         pane.show_button.click()
-    (words,) = wanted.args or [""]
-    assert parse(words)
-    assert words.startswith('time >= "20')
+    (text,) = wanted.args or [""]
+    assert parse(text)
+    assert text.startswith('time >= "20')
     with qtbot.waitSignal(pane.timeline.span_changed) as changed:
         QTest.keyClick(pane.timeline, Qt.Key.Key_Escape)
     assert changed.args == [None]

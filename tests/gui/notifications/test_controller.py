@@ -174,10 +174,10 @@ def test_the_tray_says_how_it_stands_and_lists_what_runs(
     assert icon.icon().pixmap(64).toImage() != plain
     menu: QMenu = icon.contextMenu()
     menu.aboutToShow.emit()
-    words = [action.text() for action in menu.actions()]
-    assert "export_orders, 63.2 %, running" in words
-    assert "a && b, 63.2 %, needs you" in words
-    menu.actions()[words.index("a && b, 63.2 %, needs you")].trigger()
+    texts = [action.text() for action in menu.actions()]
+    assert "export_orders, 63.2 %, running" in texts
+    assert "a && b, 63.2 %, needs you" in texts
+    menu.actions()[texts.index("a && b, 63.2 %, needs you")].trigger()
     assert parts.opened == [2]
     parts.settings.replace(NotificationSettings(shows_tray=False))
     assert parts.made.tray.icon is None

@@ -23,7 +23,7 @@ NOTICE = Notice("export failed", "db\n<b>a & b</b>", 7, is_urgent=False)
 
 
 class FakeBus(QObject):
-    """Answers at once, as told; a service without an answer is not there."""
+    """Answers at once, as instructed; a service without an answer is not there."""
 
     signalled = Signal(str, object)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Desktop(FakeBus):
-    """Has only some services; answers when it is told to."""
+    """Has only some services; answers when instructed."""
 
     def __init__(self, *services: str) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ def test_macos_is_kept_awake_by_a_program_that_ends_with_us(
     ended: list[QProcess] = []
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(
-        QProcess, "start", lambda _self, name, words: started.append([name, *words])
+        QProcess, "start", lambda _self, name, arguments: started.append([name, *arguments])
     )
     monkeypatch.setattr(QProcess, "kill", lambda self: ended.append(self))
     owner = QObject()

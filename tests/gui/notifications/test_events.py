@@ -1,4 +1,4 @@
-"""Which changes of jobs are told, to whom they matter, and in what words."""
+"""Which changes of jobs are notified, to whom they matter, and with what text."""
 
 from __future__ import annotations
 

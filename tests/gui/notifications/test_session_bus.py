@@ -130,9 +130,9 @@ def test_without_a_bus_every_call_is_answered_at_once(qapp: object, tmp_path: Pa
     assert answers == [None, None]
 
 
-@pytest.mark.parametrize("last_words", [b"", b"l\x01garbage" * 9])
+@pytest.mark.parametrize("last_line", [b"", b"l\x01garbage" * 9])
 def test_a_bus_that_goes_or_talks_nonsense_leaves_no_call_waiting(
-    qtbot: QtBot, fake: FakeBus, last_words: bytes
+    qtbot: QtBot, fake: FakeBus, last_line: bytes
 ) -> None:
     bus = SessionBus(fake, fake.address)
     answers: list[Any] = []
@@ -142,7 +142,7 @@ def test_a_bus_that_goes_or_talks_nonsense_leaves_no_call_waiting(
     bus.call("notifications", "Notify", "susssasa{sv}i", NOTIFY, answers.append)
     qtbot.waitUntil(lambda: fake.members().count("Notify") == 2)
     assert fake.peer is not None
-    fake.peer.write(last_words)
+    fake.peer.write(last_line)
     fake.peer.disconnectFromServer()
     qtbot.waitUntil(lambda: answers == [(7,), None])
 

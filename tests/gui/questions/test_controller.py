@@ -1,4 +1,4 @@
-"""Questions of a real server in the window: opened, answered, told of, by a rule or the user."""
+"""Questions of a real server in the window: opened, answered, reported, by a rule or the user."""
 
 from __future__ import annotations
 
@@ -166,8 +166,8 @@ async def test_a_rule_answers_automatically_and_that_is_reported_once(
         done = [ask(program, "ask_form", fields="name") for _ in range(2)]
         await until(lambda: all(done))
         await until(lambda: bool(program.window.notices.errors()))
-        words = [error.what for error in program.window.notices.errors()]
-        assert words == ["A rule answered automatically when a server asked you to fill in a form"]
+        texts = [error.what for error in program.window.notices.errors()]
+        assert texts == ["A rule answered automatically when a server asked you to fill in a form"]
         assert not dock_is_open(program)
         assert program.engine.servers.snapshot("demo").settings.rules == rules
 

@@ -59,9 +59,9 @@ def test_a_question_of_a_call_is_reported_with_that_calls_name(
     }
     source.held[0] = form(job=8)
     model.apply(frozenset({1}))
-    words = model.index(0).data(ABOUT)
-    assert "demo · export · since" in words
-    assert words.endswith("Validating")
+    text = model.index(0).data(ABOUT)
+    assert "demo · export · since" in text
+    assert text.endswith("Validating")
 
 
 def test_the_oldest_question_of_a_job_is_found_also_from_the_call_that_waits(

@@ -105,9 +105,9 @@ def test_control_and_enter_accept_what_fits(qtbot: QtBot, panel: QuestionPanel) 
     field = name_of(shown(panel))
     field.setFocus()
     QTest.keyClicks(field, "Ada")
-    with qtbot.waitSignal(panel.answer_requested) as told:
+    with qtbot.waitSignal(panel.answer_requested) as signal:
         QTest.keyClick(field, Qt.Key.Key_Return, CONTROL)
-    assert told.args == [1, Accept({"name": "Ada", "colour": "r"})]
+    assert signal.args == [1, Accept({"name": "Ada", "colour": "r"})]
 
 
 def test_what_does_not_fit_is_not_sent_and_reported_at_its_field(
@@ -117,8 +117,8 @@ def test_what_does_not_fit_is_not_sent_and_reported_at_its_field(
     QTest.keyClicks(name_of(view), "A")
     with qtbot.assertNotEmitted(panel.answer_requested):
         view.accept.click()
-    words = [label.text() for label in view.body.findChildren(QLabel)]
-    assert any("shorter than" in each for each in words)
+    texts = [label.text() for label in view.body.findChildren(QLabel)]
+    assert any("shorter than" in each for each in texts)
     assert view.note.isVisible()
 
 

@@ -28,15 +28,15 @@ def dialog(qtbot: QtBot, appearance: Appearance) -> RootsDialog:
     return made
 
 
-def words(dialog: RootsDialog, row: int, column: int) -> str:
+def shown_text(dialog: RootsDialog, row: int, column: int) -> str:
     item = dialog.table.item(row, column)
     assert item is not None
     return item.text()
 
 
 def test_folders_of_this_machine_are_shown_as_paths(dialog: RootsDialog) -> None:
-    assert [words(dialog, row, 0) for row in (0, 1)] == ["/srv/my data", "file://host/share"]
-    assert words(dialog, 0, 1) == "Data"
+    assert [shown_text(dialog, row, 0) for row in (0, 1)] == ["/srv/my data", "file://host/share"]
+    assert shown_text(dialog, 0, 1) == "Data"
 
 
 def test_folders_that_are_not_touched_stay_as_they_are(dialog: RootsDialog) -> None:

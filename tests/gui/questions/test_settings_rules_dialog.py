@@ -87,10 +87,10 @@ def test_escape_does_not_throw_away_what_was_changed(qtbot: QtBot, appearance: A
 def test_control_and_enter_save(qtbot: QtBot, appearance: Appearance) -> None:
     dialog = dialog_of(qtbot, appearance)
     choose(dialog, "url", "ask")
-    with qtbot.waitSignal(dialog.rules_chosen) as told:
+    with qtbot.waitSignal(dialog.rules_chosen) as signal:
         QTest.keyClick(dialog, Qt.Key.Key_Return, CONTROL)
-    assert told.args is not None
-    assert told.args[1].url == QuestionRule()
+    assert signal.args is not None
+    assert signal.args[1].url == QuestionRule()
 
 
 def test_it_fits_a_small_screen(qtbot: QtBot, appearance: Appearance) -> None:

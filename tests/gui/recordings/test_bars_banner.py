@@ -31,12 +31,12 @@ def banner(qtbot: QtBot, appearance: Appearance) -> RecordingBanner:
     return made
 
 
-def words(banner: RecordingBanner) -> str:
+def shown_text(banner: RecordingBanner) -> str:
     return " ".join(label.text() for label in banner.findChildren(QLabel) if label.isVisible())
 
 
 def test_name_date_length_and_size_are_reported(banner: RecordingBanner) -> None:
-    said = words(banner)
+    said = shown_text(banner)
     for part in ("<b>night.mcprec", "2023-11-1", "4 min 12 s", "12.3 MB", "read-only"):
         assert part in said
     assert not banner.details.isVisible()
@@ -44,7 +44,7 @@ def test_name_date_length_and_size_are_reported(banner: RecordingBanner) -> None
 
 def test_a_date_that_is_not_known_is_said_to_be_so(banner: RecordingBanner) -> None:
     banner.show_facts(None, 0.0, 0)
-    assert "date unknown" in words(banner)
+    assert "date unknown" in shown_text(banner)
 
 
 def test_all_of_it_is_plain_text(banner: RecordingBanner) -> None:
@@ -56,13 +56,13 @@ def test_the_first_error_is_shown_and_the_others_are_counted(
     qtbot: QtBot, banner: RecordingBanner
 ) -> None:
     banner.show_errors([CUT])
-    assert CUT.what in words(banner)
+    assert CUT.what in shown_text(banner)
     assert banner.details.text() == "Details"
     banner.show_errors([CUT, ErrorDetails("Other"), ErrorDetails("Third")])
     assert "2 more" in banner.details.text()
-    with qtbot.waitSignal(banner.errors_opened) as told:
+    with qtbot.waitSignal(banner.errors_opened) as signal:
         banner.details.click()
-    assert told.args == [(CUT, ErrorDetails("Other"), ErrorDetails("Third"))]
+    assert signal.args == [(CUT, ErrorDetails("Other"), ErrorDetails("Third"))]
 
 
 def test_a_narrow_window_cuts_words_and_does_not_grow(
@@ -71,4 +71,4 @@ def test_a_narrow_window_cuts_words_and_does_not_grow(
     banner.show_errors([ErrorDetails("x" * 5000)])
     assert banner.minimumSizeHint().width() < 500
     banner.resize(500, 30)
-    qtbot.waitUntil(lambda: "…" in words(banner))
+    qtbot.waitUntil(lambda: "…" in shown_text(banner))

@@ -196,7 +196,7 @@ async def test_the_association_is_asked_for_and_reported(
         file = isolated_home / ".local/share/applications/mcp-progress-monitor-open.desktop"
         await until(file.is_file)
         await until(lambda: bool(of_kind(program.window, QMessageBox)))
-        (told,) = of_kind(program.window, QMessageBox)
-        assert isinstance(told, QMessageBox)
-        assert str(file) in told.informativeText()
-        told.close()
+        (reported,) = of_kind(program.window, QMessageBox)
+        assert isinstance(reported, QMessageBox)
+        assert str(file) in reported.informativeText()
+        reported.close()

@@ -73,9 +73,9 @@ def test_the_newest_is_first_with_size_parts_and_whether_it_is_written(
 
 
 def test_every_word_can_be_read(dialog: RecordingsDialog) -> None:
-    header, words = dialog.tree.header(), dialog.tree.fontMetrics()
+    header, message = dialog.tree.header(), dialog.tree.fontMetrics()
     for column in range(4):
-        widest = max(words.horizontalAdvance(text) for text in rows(dialog, column))
+        widest = max(message.horizontalAdvance(text) for text in rows(dialog, column))
         assert header.sectionSize(column) > widest
 
 
@@ -142,16 +142,16 @@ def test_reloading_the_list_keeps_the_selection(dialog: RecordingsDialog) -> Non
 
 
 def test_limits_are_shown_and_reported_when_they_change(dialog: RecordingsDialog) -> None:
-    told = heard(dialog.limits.chosen)
+    reported = heard(dialog.limits.chosen)
     days, gigabytes, is_on = (
         dialog.limits.controls[name].widget for name in ("keep_days", "keep_bytes", "is_on")
     )
     assert (days.value(), gigabytes.value(), is_on.isChecked()) == (7, 2, True)
     days.setValue(90)
-    assert told[-1] == RecordingChoices(keep_days=90, keep_bytes=2_400_000_000)
+    assert reported[-1] == RecordingChoices(keep_days=90, keep_bytes=2_400_000_000)
     gigabytes.setValue(5)
     is_on.click()
-    assert told[-1] == RecordingChoices(is_on=False, keep_days=90, keep_bytes=5_000_000_000)
+    assert reported[-1] == RecordingChoices(is_on=False, keep_days=90, keep_bytes=5_000_000_000)
 
 
 def test_the_folder_is_asked_for(qtbot: QtBot, dialog: RecordingsDialog) -> None:

@@ -255,11 +255,11 @@ def test_positions_are_reported_ten_times_a_second_at_most(clock: FakeClock) -> 
     player = FakePlayer(*(float(n) for n in range(1000)))
     replay = replay_of(player, None, clock)
     replay.play()
-    told = []
-    replay.changed.connect(lambda: told.append(replay.position_s))
+    reported = []
+    replay.changed.connect(lambda: reported.append(replay.position_s))
     for _ in range(100):
         beat(replay, clock, 0.01)
-    assert 8 <= len(told) <= 11
+    assert 8 <= len(reported) <= 11
 
 
 def test_a_recording_that_grows_is_followed_until_its_end(qtbot: QtBot) -> None:

@@ -180,7 +180,7 @@ def test_what_is_missing_is_reported_only_once_it_is_insisted_on(
     form: SchemaForm, qtbot: QtBot
 ) -> None:
     QTest.keyClicks(_line(form, "rows"), "0")
-    qtbot.waitUntil(lambda: any("minimum" in words for words in _violations(form)))
+    qtbot.waitUntil(lambda: any("minimum" in message for message in _violations(form)))
     assert "this is required" not in _violations(form)
     violations = form.check()
     assert ("path",) in [violation.path for violation in violations]

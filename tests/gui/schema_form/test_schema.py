@@ -91,7 +91,7 @@ def test_true_is_no_integer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("schema", "text"),
     [
         ({"type": "integer", "minimum": 1, "maximum": 500}, "integer, 1 to 500"),
         ({"type": "number", "exclusiveMinimum": 0}, "number, more than 0"),
@@ -101,8 +101,8 @@ def test_true_is_no_integer() -> None:
         ({"enum": [1, 2]}, ""),
     ],
 )
-def test_types_and_limits_are_worded(schema: dict[str, Any], words: str) -> None:
-    assert range_text(schema) == words
+def test_types_and_limits_are_worded(schema: dict[str, Any], text: str) -> None:
+    assert range_text(schema) == text
 
 
 _json = st.recursive(

@@ -31,14 +31,14 @@ def message(number: int = 1, **params: Any) -> NotificationReceived:
     return NotificationReceived(number, "db#1", 0.0, 1.7e9, Side.SERVER, method, params, ())
 
 
-def words(model: ServerLogModel, row: int = 0) -> list[str]:
+def texts(model: ServerLogModel, row: int = 0) -> list[str]:
     return [model.index(row, column).data() for column in range(model.columnCount())]
 
 
 def test_a_message_is_reported_with_server_level_and_logger() -> None:
     model = ServerLogModel()
     model.add([message(7, level="warning", logger="disk", data="almost full")])
-    assert words(model)[1:] == ["db", "warning", "disk", "almost full"]
+    assert texts(model)[1:] == ["db", "warning", "disk", "almost full"]
     assert model.index(0, 0).data(NUMBER) == 7
     assert model.index(0, 0).data(RANK) == LOG_LEVELS.index("warning")
 
@@ -46,8 +46,8 @@ def test_a_message_is_reported_with_server_level_and_logger() -> None:
 def test_data_of_any_kind_is_one_line_of_plain_text() -> None:
     model = ServerLogModel()
     model.add([message(level="info", data={"a": "b\nc"}), message(level="info", data="x\x1b[31m")])
-    assert words(model)[4] == '{"a": "b\\nc"}'
-    assert "\x1b" not in words(model, 1)[4]
+    assert texts(model)[4] == '{"a": "b\\nc"}'
+    assert "\x1b" not in texts(model, 1)[4]
 
 
 @pytest.mark.parametrize("level", [None, 3, "loud", {}])
@@ -64,8 +64,8 @@ def test_only_messages_of_the_level_and_above_are_let_through() -> None:
     model.add([message(level=level, data=level) for level in LOG_LEVELS])
     shown = ServerLogFilter(model)
     shown.set_least(LOG_LEVELS.index("error"))
-    told = [shown.index(row, 4).data() for row in range(shown.rowCount())]
-    assert told == list(LOG_LEVELS[LOG_LEVELS.index("error") :])
+    reported = [shown.index(row, 4).data() for row in range(shown.rowCount())]
+    assert reported == list(LOG_LEVELS[LOG_LEVELS.index("error") :])
 
 
 def test_only_the_newest_are_kept(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_a_message_is_put_into_words_when_somebody_looks(monkeypatch: pytest.Mon
     model = ServerLogModel()
     model.add([message(number, level="info", logger="disk", data="x") for number in range(KEPT)])
     assert asked == []
-    assert words(model, 7) == ["12:00:00.000", "db", "info", "disk", "x"]
+    assert texts(model, 7) == ["12:00:00.000", "db", "info", "disk", "x"]
     assert len(asked) == 1
 
 

@@ -1,4 +1,4 @@
-"""The pane of servers' log messages: levels in words and colour, and the newest in sight."""
+"""The pane of servers' log messages: levels as text and colour, and the newest in sight."""
 
 from __future__ import annotations
 

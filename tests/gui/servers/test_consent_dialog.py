@@ -102,8 +102,8 @@ def test_a_single_server_needs_no_tick_and_return_does_not_start_it(qtbot: QtBot
 
 
 def test_no_end_of_a_long_command_is_hidden(qtbot: QtBot) -> None:
-    words = ("--harmless", "x" * 500, "y" * 500, "; rm -rf ~")
-    dialog = _one(qtbot, StdioDefinition(name="long", command="sh", args=words))
+    arguments = ("--harmless", "x" * 500, "y" * 500, "; rm -rf ~")
+    dialog = _one(qtbot, StdioDefinition(name="long", command="sh", args=arguments))
     dialog.show()
     item = dialog.tree.topLevelItem(0)
     assert item is not None
@@ -143,9 +143,9 @@ def test_nothing_hides_behind_blanks(qtbot: QtBot) -> None:
 
 
 def test_a_long_name_takes_no_room_from_what_is_run(qtbot: QtBot) -> None:
-    words = "word " * 40
+    text = "word " * 40
     definitions = [
-        StdioDefinition(name=name, command="python", args=(words,)) for name in ("a", "b" * 60)
+        StdioDefinition(name=name, command="python", args=(text,)) for name in ("a", "b" * 60)
     ]
     dialog = ConsentDialog("servers.json", definitions)
     qtbot.addWidget(dialog)

@@ -63,9 +63,9 @@ def test_approving_reports_each_job_once(qtbot: QtBot) -> None:
     dialog = dialog_of(qtbot)
     for job in (4, 7, 4):
         dialog.add_job(job)
-    with qtbot.waitSignal(dialog.saved_server_approved) as told:
+    with qtbot.waitSignal(dialog.saved_server_approved) as signal:
         dialog.use.click()
-    assert told.args == [(4, 7)]
+    assert signal.args == [(4, 7)]
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Escape, Qt.Key.Key_Return])

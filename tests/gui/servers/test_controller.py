@@ -26,10 +26,10 @@ from tests.gui.saved import (
     asked,
     demo_entry,
     names_shown,
+    reported,
     running,
     save,
     state,
-    told,
     written_by,
 )
 
@@ -95,7 +95,7 @@ async def test_a_changed_command_asks_again_and_the_server_goes_on_as_it_was(
         approve(asked(program)[0])
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         save(data_dir, demo=written_by(mark))
-        await until(lambda: "takes effect when the server is connected again" in told(program))
+        await until(lambda: "takes effect when the server is connected again" in reported(program))
         assert state(program, "demo") is ServerState.CONNECTED
         program.window.servers.restart_requested.emit("demo")
         await until(lambda: bool(asked(program)))
@@ -122,7 +122,7 @@ async def test_a_server_without_approval_does_not_reconnect_with_another_command
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         program.servers.approvals.forget(program.engine.servers.newest("demo"))
         save(data_dir, demo={**written_by(mark), "mcpProgressMonitor": soon})
-        await until(lambda: "takes effect when the server is connected again" in told(program))
+        await until(lambda: "takes effect when the server is connected again" in reported(program))
         pid = program.engine.servers.snapshot("demo").pid
         assert pid is not None
         os.kill(pid, 9)
@@ -148,7 +148,7 @@ async def test_servers_that_others_add_to_the_file_and_take_out_of_it_are_notice
         save(data_dir, two=demo_entry())
         await until(lambda: names_shown(program) == ["two"])
         assert program.engine.servers.names() == ("two",)
-        assert told(program) == ""
+        assert reported(program) == ""
 
 
 async def test_a_file_that_names_no_server_any_more_is_reported(
@@ -158,7 +158,7 @@ async def test_a_file_that_names_no_server_any_more_is_reported(
     async with running(qapp, data_dir) as program:
         save(data_dir)
         await until(lambda: names_shown(program) == [])
-        assert "Removed: one, two." in told(program)
+        assert "Removed: one, two." in reported(program)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
@@ -171,7 +171,7 @@ async def test_consents_that_others_could_have_given_are_reported_and_asked_for_
     async with running(qapp, data_dir) as program:
         await until(lambda: bool(asked(program)))
         assert state(program, "demo") is ServerState.IDLE
-        await until(lambda: "other users can write to it" in told(program))
+        await until(lambda: "other users can write to it" in reported(program))
 
 
 async def test_a_file_that_is_broken_meanwhile_is_reported_and_changes_nothing(
@@ -181,7 +181,7 @@ async def test_a_file_that_is_broken_meanwhile_is_reported_and_changes_nothing(
     broken = '{"mcpServers": {"one": }}'
     async with running(qapp, data_dir) as program:
         (data_dir / "servers.json").write_text(broken)
-        await until(lambda: "line 1" in told(program))
+        await until(lambda: "line 1" in reported(program))
         assert names_shown(program) == ["one"]
         program.servers.clone("one")
         assert (data_dir / "servers.json").read_text() == broken
@@ -196,7 +196,7 @@ async def test_a_disabled_server_is_listed_and_never_connected(
     async with running(qapp, data_dir) as program:
         assert names_shown(program) == ["off"]
         program.servers.connect_server("off")
-        assert "disabled" in told(program)
+        assert "disabled" in reported(program)
         assert asked(program) == []
         assert not mark.exists()
 
@@ -267,7 +267,7 @@ async def test_what_is_edited_while_connected_counts_from_the_next_connection(
         (editor,) = program.window.findChildren(ServerEditor)
         editor.server.command.setText(editor.server.command.text() + " --era handshake")
         editor.save_button.click()
-        await until(lambda: "next connection" in told(program))
+        await until(lambda: "next connection" in reported(program))
         assert state(program, "demo") is ServerState.CONNECTED
         assert program.servers.saved.entries["demo"].definition.address.endswith("handshake")
         program.window.servers.restart_requested.emit("demo")

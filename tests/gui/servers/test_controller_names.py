@@ -13,7 +13,7 @@ from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.programs import until
-from tests.gui.saved import demo_entry, names_shown, running, save, state, told
+from tests.gui.saved import demo_entry, names_shown, reported, running, save, state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
     async with running(qapp, data_dir, StdioDefinition(name="mine", command="no-such")) as program:
         await until(lambda: state(program, "mine") is ServerState.FAILED)
         program.window.servers.keep_requested.emit("mine")
-        await until(lambda: "A saved server with this name already exists" in told(program))
+        await until(lambda: "A saved server with this name already exists" in reported(program))
         assert names_shown(program) == ["mine"]
         assert not program.servers.saved.is_saved("mine")
         program.window.servers.edit_requested.emit("mine")
@@ -62,9 +62,9 @@ async def test_a_connected_server_that_left_the_file_can_be_removed(
         program.servers.connect_server("demo")
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         save(data_dir)
-        await until(lambda: "removed from the file" in told(program))
+        await until(lambda: "removed from the file" in reported(program))
         program.servers.remove("demo")
         await until(lambda: names_shown(program) == [])
         program.servers.saved.poll()
         assert not program.servers.saved.is_saved("demo")
-        assert "Server not found" not in told(program)
+        assert "Server not found" not in reported(program)

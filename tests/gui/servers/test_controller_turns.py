@@ -73,13 +73,13 @@ class Group:
 async def test_many_servers_are_started_in_their_order_eight_at_a_time(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    engine, told, turns = SlowEngine(), list[ErrorDetails](), list[frozenset[str]]()
+    engine, reported, turns = SlowEngine(), list[ErrorDetails](), list[frozenset[str]]()
     engine.errors = {"s00": ErrorDetails("It is broken", "s00"), "s01": not_connected("s01")}
     async with anyio.create_task_group() as group:
         control = ServersController(
             cast("Engine", engine),
             cast("BackgroundTasks", Group(group)),
-            told.append,
+            reported.append,
             tmp_path,
             cast("Keyring", None),
         )
@@ -111,4 +111,4 @@ async def test_many_servers_are_started_in_their_order_eight_at_a_time(
         name for name in NAMES if name not in {"s02", "s09", "s18", "s19"}
     ]
     assert turns[-1] == frozenset()
-    assert told == [ErrorDetails("It is broken", "s00")]
+    assert reported == [ErrorDetails("It is broken", "s00")]

@@ -155,11 +155,11 @@ def test_its_buttons_request_what_those_of_the_server_list_do(
         (pane.edit, window.servers.edit_requested),
         (pane.stderr, window.servers.stderr_requested),
     ):
-        with qtbot.waitSignal(signal) as told:
+        with qtbot.waitSignal(signal) as emitted:
             button.click()
-        assert told.args == ["crawler"]
-    with qtbot.waitSignal(window.traffic_pane.filter_changed) as told:
+        assert emitted.args == ["crawler"]
+    with qtbot.waitSignal(window.traffic_pane.filter_changed) as emitted:
         pane.traffic.click()
-    assert told.args[0].text == "server == crawler"
+    assert emitted.args[0].text == "server == crawler"
     assert window.opened == ["traffic"]
     pane.close()

@@ -54,7 +54,7 @@ def test_nothing_of_a_server_is_markup(pane: DoctorPane) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "signal", "words"),
+    ("state", "signal", "message"),
     [
         (ServerState.FAILED, "connect_requested", "&Connect"),
         (ServerState.CONNECTED, "restart_requested", "&Restart"),
@@ -62,13 +62,13 @@ def test_nothing_of_a_server_is_markup(pane: DoctorPane) -> None:
     ],
 )
 def test_the_first_button_does_what_the_state_needs(
-    qtbot: QtBot, pane: DoctorPane, state: ServerState, signal: str, words: str
+    qtbot: QtBot, pane: DoctorPane, state: ServerState, signal: str, message: str
 ) -> None:
     pane.show_report(CRASHED._replace(state=state), 0.0)
-    assert pane.go.text() == words
-    with qtbot.waitSignal(getattr(pane, signal)) as told:
+    assert pane.go.text() == message
+    with qtbot.waitSignal(getattr(pane, signal)) as emitted:
         pane.go.click()
-    assert told.args == ["crawler"]
+    assert emitted.args == ["crawler"]
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_the_first_button_does_what_the_state_needs(
 def test_each_request_names_the_server(
     qtbot: QtBot, pane: DoctorPane, button: str, signal: str
 ) -> None:
-    with qtbot.waitSignal(getattr(pane, signal)) as told:
+    with qtbot.waitSignal(getattr(pane, signal)) as emitted:
         getattr(pane, button).click()
-    assert told.args == ["crawler"]
+    assert emitted.args == ["crawler"]
 
 
 def test_a_server_by_url_has_no_stderr_to_show(pane: DoctorPane) -> None:
@@ -90,9 +90,9 @@ def test_a_server_by_url_has_no_stderr_to_show(pane: DoctorPane) -> None:
 
 def test_the_report_is_copied_as_text(pane: DoctorPane) -> None:
     pane.copy.click()
-    words = QGuiApplication.clipboard().text()
-    assert words.startswith("crawler: Failed\n")
-    assert "No module named 'httpx'" in words
+    message = QGuiApplication.clipboard().text()
+    assert message.startswith("crawler: Failed\n")
+    assert "No module named 'httpx'" in message
 
 
 def test_the_place_that_is_read_stays_while_the_same_server_changes(pane: DoctorPane) -> None:

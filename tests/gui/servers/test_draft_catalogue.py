@@ -71,7 +71,7 @@ def test_a_secret_of_oauth_goes_to_the_keyring() -> None:
 def test_without_a_command_or_url_only_that_is_reported_missing(draft: Draft) -> None:
     errors = read_draft(draft).errors
     assert list(errors) == [draft.kind.value]
-    assert all(words[0].isupper() for words in errors.values())
+    assert all(text[0].isupper() for text in errors.values())
 
 
 def test_a_name_is_asked_for_where_none_can_be_made() -> None:

@@ -21,9 +21,9 @@ def test_a_command_line_is_split_as_a_shell_would() -> None:
 
 @posix
 @given(st.lists(st.text(st.characters(exclude_characters="\0")), min_size=1))
-def test_a_joined_command_is_split_into_the_same_words(words: list[str]) -> None:
-    if words[0]:
-        assert split_command(joined_command(words)) == words
+def test_a_joined_command_is_split_into_the_same_words(arguments: list[str]) -> None:
+    if arguments[0]:
+        assert split_command(joined_command(arguments)) == arguments
 
 
 @pytest.mark.parametrize("line", ["", "   ", "python 'open", "''"])

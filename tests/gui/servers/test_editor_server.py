@@ -173,8 +173,8 @@ def test_without_a_keyring_a_secret_is_refused_and_what_else_can_be_done_is_repo
     editor.save_only()
     assert heard == []
     assert "readable in the catalogue file" in row.error
-    words = [label.text() for label in editor.server.variables.findChildren(QLabel)]
-    assert "No keyring is available" in words
+    texts = [label.text() for label in editor.server.variables.findChildren(QLabel)]
+    assert "No keyring is available" in texts
 
 
 def test_values_are_masked_unless_they_are_shown(qtbot: QtBot, appearance: Appearance) -> None:
@@ -195,11 +195,11 @@ def test_a_text_that_looks_like_a_secret_is_warned_of(qtbot: QtBot, appearance: 
     table = editor.server.variables
     row = table.add(EnteredValue("API_KEY"))
     row.value.setText("sk-1234")
-    words = " ".join(label.text() for label in table.findChildren(QLabel) if label.isVisible())
-    assert "API_KEY looks like a secret" in words
+    message = " ".join(label.text() for label in table.findChildren(QLabel) if label.isVisible())
+    assert "API_KEY looks like a secret" in message
     row.kind.setCurrentIndex(list(ValueKind).index(ValueKind.ENVIRONMENT))
-    words = " ".join(label.text() for label in table.findChildren(QLabel) if label.isVisible())
-    assert "looks like a secret" not in words
+    message = " ".join(label.text() for label in table.findChildren(QLabel) if label.isVisible())
+    assert "looks like a secret" not in message
 
 
 def test_every_mistake_stands_at_its_field_and_nothing_is_saved(
@@ -353,7 +353,9 @@ def test_a_refusal_stays_until_something_is_changed(
         return ServerEditor.reading(editor)
 
     monkeypatch.setattr(editor, "reading", reading)
-    editor.set_keyring(ErrorDetails("There is no keyring"))  # which is told whenever it is known
+    editor.set_keyring(
+        ErrorDetails("There is no keyring")
+    )  # which is reported whenever it is known
     qtbot.waitUntil(lambda: bool(read))
     assert "The disk is full" in editor.note.text()
     editor.server.command.setText("server --more")

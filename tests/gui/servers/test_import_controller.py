@@ -14,7 +14,7 @@ from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog,
 from mcp_progress_monitor.gui.window_commands import EXPORT_SERVERS, IMPORT
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.gui.programs import until
-from tests.gui.saved import asked, names_shown, running, save, told, written_by
+from tests.gui.saved import asked, names_shown, reported, running, save, written_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,7 +178,7 @@ async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
         dialog.secrets.setCurrentIndex(dialog.secrets.findData(choice))
         dialog.accept()
         await until(lambda: names_shown(program) == ["db"])
-        assert ("API_KEY" in told(program)) is (choice == "variables")
+        assert ("API_KEY" in reported(program)) is (choice == "variables")
     saved = (data_dir / "servers.json").read_text()
     assert value in saved
     assert ("hush" in saved) is (choice == "text")

@@ -141,10 +141,10 @@ def test_each_server_is_reported_new_changed_same_or_unusable(dialog: ImportDial
 
 
 def test_what_changed_is_shown_old_and_new(dialog: ImportDialog) -> None:
-    words = details(dialog, 1)
-    assert "saved:   npx old" in words
-    assert "in file: npx files" in words
-    assert "Folder: /srv" in words
+    text = details(dialog, 1)
+    assert "saved:   npx old" in text
+    assert "in file: npx files" in text
+    assert "Folder: /srv" in text
 
 
 def test_why_a_server_cannot_be_used_is_shown(dialog: ImportDialog) -> None:
@@ -153,9 +153,9 @@ def test_why_a_server_cannot_be_used_is_shown(dialog: ImportDialog) -> None:
 
 
 def test_names_of_variables_are_shown_and_no_values(dialog: ImportDialog) -> None:
-    words = details(dialog, 0)
-    assert "Variables: KEY" in words
-    assert "Requires: Key of the service" in words
+    text = details(dialog, 0)
+    assert "Variables: KEY" in text
+    assert "Requires: Key of the service" in text
 
 
 def test_what_is_asked_for_must_be_answered_before_the_import(
@@ -194,11 +194,11 @@ def test_answers_are_seen_in_the_command_but_for_secret_ones(
     key, region = dialog.inputs.field("key"), dialog.inputs.field("region")
     assert isinstance(key, QLineEdit)
     assert isinstance(region, QComboBox)
-    with qtbot.waitSignal(dialog.answers_entered) as told:
+    with qtbot.waitSignal(dialog.answers_entered) as signal:
         key.setText("hush")
         region.setCurrentText("us")
-    assert told.args is not None
-    path, answers = told.args
+    assert signal.args is not None
+    path, answers = signal.args
     assert path == file
     assert answers["region"] == "us"
     assert "hush" not in answers["key"]
@@ -279,6 +279,6 @@ def test_names_and_commands_that_are_meant_to_deceive_are_plain_text(
     show(dialog, path, Catalogue(None))
     ((name, _),) = cells(dialog)
     assert "<b>evil</b>\\u202e" in name
-    words = details(dialog, 0)
-    assert "<b>x</b>\\u202e\\x1b[2J" in words
-    assert "\u202e" not in words
+    text = details(dialog, 0)
+    assert "<b>x</b>\\u202e\\x1b[2J" in text
+    assert "\u202e" not in text

@@ -178,9 +178,9 @@ def test_what_counts_down_is_reported_again_each_second_and_nothing_else(qtbot: 
     model.set_source(source, now=source.now)
     assert model.index(1).data(ABOUT) == "Restarting in 4 s (2 of 5) · stdio"
     source.at = 101.5
-    with qtbot.waitSignal(model.dataChanged) as told:
+    with qtbot.waitSignal(model.dataChanged) as signal:
         pass
-    assert [index.row() for index in told.args[:2]] == [1, 1]
+    assert [index.row() for index in signal.args[:2]] == [1, 1]
     assert model.index(1).data(ABOUT).startswith("Restarting in 3 s")
     source.held[1] = server("b")
     model.apply(frozenset({"b"}))

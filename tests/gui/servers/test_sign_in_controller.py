@@ -95,8 +95,8 @@ async def test_after_signing_out_the_next_connection_asks_again(
         program.servers.connect_server("remote")
 
         await until(lambda: not bar.isHidden())
-        (told,) = program.window.notices.errors()
-        assert told.what == "You were not signed in to this server"
+        (reported,) = program.window.notices.errors()
+        assert reported.what == "You were not signed in to this server"
 
 
 async def test_the_program_ends_while_a_sign_in_is_waited_for(

@@ -190,8 +190,8 @@ async def test_messages_and_resource_updates_of_a_server_are_shown(
     options = RecordingOptions(Playback(recording), folder)
     async with until_quit(RecordingProgram(qapp, options)) as replayed:
         await until(lambda: replayed.window.server_log_pane.shown.rowCount() == 8)
-        model, told = replayed.window.servers.view.model(), "demo://counter updated 3 times"
-        await until(lambda: told in str(model.index(0, 0).data(STORY)))
+        model, reported = replayed.window.servers.view.model(), "demo://counter updated 3 times"
+        await until(lambda: reported in str(model.index(0, 0).data(STORY)))
 
 
 async def test_tools_that_come_and_go_change_the_count_of_the_server(

@@ -1,4 +1,4 @@
-"""The list of a server's tasks: what can be done with each, and what went wrong, in words."""
+"""The list of a server's tasks: what can be done with each, and what went wrong, as text."""
 
 from __future__ import annotations
 

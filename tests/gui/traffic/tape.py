@@ -83,7 +83,7 @@ class TapedTraffic(TrafficModel):
     def break_rules(self, marked: dict[int, str]) -> None:
         """Mark frames that are there, as a source and its feed do."""
         self.timeline.mark(marked)
-        self.mark({number: (finding(words),) for number, words in marked.items()})
+        self.mark({number: (finding(text),) for number, text in marked.items()})
 
     def _requests(self, job: int) -> set[int]:
         return self.jobs.get(job, set())

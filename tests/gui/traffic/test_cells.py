@@ -1,4 +1,4 @@
-"""Cells are told from the index where it knows, and read from a bounded head where not."""
+"""Cells are made from the index where it knows, and read from a bounded head where not."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def summary_of(name: str, fields: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "fields", "words"),
+    ("name", "fields", "message"),
     [
         ("closed", {"reason": "Disconnected", "exit_code": None}, "Disconnected"),
         (
@@ -46,8 +46,8 @@ def summary_of(name: str, fields: dict[str, Any]) -> str:
         ("timed_out", {"request": 7, "text": "No reply in time"}, "No reply in time"),
     ],
 )
-def test_an_event_reads_as_a_sentence(name: str, fields: dict[str, Any], words: str) -> None:
-    assert summary_of(name, fields) == words
+def test_an_event_reads_as_a_sentence(name: str, fields: dict[str, Any], message: str) -> None:
+    assert summary_of(name, fields) == message
 
 
 @pytest.mark.parametrize("odd", [None, 7, True, ["x"], {"a": 1}])
@@ -56,11 +56,11 @@ def test_odd_fields_of_a_recording_are_left_out(odd: object) -> None:
 
 
 def test_server_text_is_made_visible_and_bounded() -> None:
-    words = summary_of("closed", {"reason": "a\x1b[31m\n" + "x" * 5000})
+    text = summary_of("closed", {"reason": "a\x1b[31m\n" + "x" * 5000})
 
-    assert "\x1b" not in words
-    assert "\n" not in words
-    assert len(words) <= 300
+    assert "\x1b" not in text
+    assert "\n" not in text
+    assert len(text) <= 300
 
 
 def test_of_other_events_nothing_is_reported() -> None:

@@ -1,4 +1,4 @@
-"""Large messages are told by their first bytes."""
+"""Large messages are recognized by their first bytes."""
 
 from __future__ import annotations
 

@@ -119,10 +119,10 @@ def test_each_event_says_what_happened(
 def test_whatever_a_recording_has_is_reported_on_one_line(
     name: str, fields: dict[str, Any]
 ) -> None:
-    words = event_texts(name, fields)
-    assert words is not None
-    assert "\n" not in words.summary
-    assert len(words.summary) < 3000
+    text = event_texts(name, fields)
+    assert text is not None
+    assert "\n" not in text.summary
+    assert len(text.summary) < 3000
 
 
 def test_the_beginning_of_a_large_event_still_names_its_exchange() -> None:

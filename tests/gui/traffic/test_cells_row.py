@@ -110,7 +110,7 @@ _members = st.fixed_dictionaries(
 def test_no_message_breaks_a_row(members: dict[str, Any], channel: Channel) -> None:
     one = frame(1, members, channel)
     rows = [_row(one)[1], *(describe(one, kind) for kind in FrameKind)]
-    assert all(len(words) < 2 * SUMMARY_LENGTH for row in rows for words in row)
+    assert all(len(text) < 2 * SUMMARY_LENGTH for row in rows for text in row)
 
 
 @given(st.binary(max_size=200))

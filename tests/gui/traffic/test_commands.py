@@ -143,9 +143,9 @@ def test_what_a_message_belongs_to_is_followed(
 
 def test_a_message_that_belongs_to_nothing_is_not_followed(pane: TrafficPane) -> None:
     _stand_on(pane, 7)
-    for what, words in (("token", "no progress token"), ("request", "not belong to a request")):
+    for what, message in (("token", "no progress token"), ("request", "not belong to a request")):
         _do(pane, what)
-        assert words in _said(pane)[0]
+        assert message in _said(pane)[0]
     assert pane.bar.filter().text == ""
 
 

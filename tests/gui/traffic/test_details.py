@@ -61,7 +61,7 @@ def test_facts_stand_over_the_message(details: MessageDetails) -> None:
     session.called(1)
     place = session.answered(1)
     assert details.show_place(session.timeline, place, delta="+0.100")
-    assert any("Δ +0.100\u00a0s" in words and "took 100 ms" in words for words in _labels(details))
+    assert any("Δ +0.100\u00a0s" in text and "took 100 ms" in text for text in _labels(details))
 
 
 def test_a_message_that_is_gone_changes_nothing(details: MessageDetails) -> None:
@@ -85,7 +85,7 @@ def test_of_a_huge_message_the_beginning_is_shown_and_all_of_the_tree(
     assert len(details.frame.raw) == RAW_SHOWN
     assert details.message is None
     _tabs(details).setCurrentIndex(1)
-    assert any(words.startswith("Showing the first 2.0 MB of 9.0 MB") for words in _labels(details))
+    assert any(text.startswith("Showing the first 2.0 MB of 9.0 MB") for text in _labels(details))
     qtbot.waitUntil(lambda: details.message is not None)
     _tabs(details).setCurrentIndex(0)
     index = _tree(details).model().index(2, 0)
@@ -105,7 +105,7 @@ def test_another_message_ends_the_reading_of_a_huge_one(
     assert message.value["id"] == 1
     qtbot.wait(20)
     assert details.message is message
-    assert not any(words.startswith("Showing the first") for words in _labels(details))
+    assert not any(text.startswith("Showing the first") for text in _labels(details))
 
 
 def test_a_note_and_a_mark_are_shown_as_they_come(
@@ -119,7 +119,7 @@ def test_a_note_and_a_mark_are_shown_as_they_come(
     assert "Marked. Note: two\nlines\\u202e" in _labels(details)
     notes.set_note(1, "")
     notes.toggle([1])
-    assert not any("Note" in words or "Marked" in words for words in _labels(details))
+    assert not any("Note" in text or "Marked" in text for text in _labels(details))
 
 
 def test_the_tree_is_searched_beside_its_tab(details: MessageDetails) -> None:

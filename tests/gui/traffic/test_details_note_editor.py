@@ -38,8 +38,8 @@ def _text(editor: NoteEditor) -> QPlainTextEdit:
     return edit
 
 
-def _button(editor: NoteEditor, words: str) -> QPushButton:
-    return next(b for b in editor.findChildren(QPushButton) if words in b.text())
+def _button(editor: NoteEditor, message: str) -> QPushButton:
+    return next(b for b in editor.findChildren(QPushButton) if message in b.text())
 
 
 def test_a_note_is_saved_as_it_was_typed(editor: NoteEditor, qtbot: QtBot) -> None:

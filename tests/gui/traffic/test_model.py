@@ -89,10 +89,10 @@ def test_the_oldest_rows_go_with_their_part_and_the_count_of_gone_ones_is_report
     model: TapedTraffic,
 ) -> None:
     model.append(ticks(0, 40))
-    told: list[int] = []
-    model.rows_dropping.connect(lambda rows: told.append(len(rows)))
+    reported: list[int] = []
+    model.rows_dropping.connect(lambda rows: reported.append(len(rows)))
     model.append(ticks(40, 30))
-    assert told == [40]
+    assert reported == [40]
     assert model.timeline.dropped == 40
     assert _numbers(model) == [*range(40, 70)]
     assert model.text(0, TrafficColumn.DELTA) == ""
@@ -129,9 +129,9 @@ def test_rows_that_nobody_watches_stand_still_and_catch_up_when_somebody_does(
 def test_pausing_stops_the_view_and_never_the_timeline(model: TapedTraffic, qtbot: QtBot) -> None:
     model.append(ticks(0, 20))
     model.set_paused(True)
-    with qtbot.waitSignal(model.waiting_changed) as told:
+    with qtbot.waitSignal(model.waiting_changed) as signal:
         model.append(ticks(20, 25))
-    assert told.args == [25]
+    assert signal.args == [25]
     assert _numbers(model) == [*range(20)]
     model.set_paused(False)
     assert _numbers(model) == [*range(45)]
@@ -294,10 +294,10 @@ def test_ten_million_rows_take_no_memory_and_no_time(qtbot: QtBot) -> None:
 
     model = TrafficModel(Huge(), _no_requests)  # type: ignore[arg-type]
     Huge.end += 10_000_000
-    with qtbot.waitSignal(model.rowsInserted) as told:
+    with qtbot.waitSignal(model.rowsInserted) as signal:
         model.refresh()
-    assert told.args is not None
-    assert told.args[1:] == [10_000_000, 19_999_999]
+    assert signal.args is not None
+    assert signal.args[1:] == [10_000_000, 19_999_999]
     assert model.row_of(19_999_998) == 19_999_998
 
 

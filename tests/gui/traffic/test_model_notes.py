@@ -50,8 +50,8 @@ def test_notes_made_before_the_recording_was_known_come_along(qtbot: QtBot, tmp_
 
 def test_what_keeps_notes_from_being_saved_is_reported_once(qtbot: QtBot, tmp_path: Path) -> None:
     notes = TrafficNotes(tmp_path / "gone" / "r.notes.json")
-    with qtbot.waitSignal(notes.error_found) as told:
+    with qtbot.waitSignal(notes.error_found) as signal:
         notes.toggle([1])
-    assert told.args == [notes.error]
+    assert signal.args == [notes.error]
     with qtbot.assertNotEmitted(notes.error_found):
         notes.toggle([2])

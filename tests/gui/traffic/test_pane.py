@@ -75,8 +75,8 @@ def _is_last_in_sight(view: TrafficView) -> bool:
     return view.viewport().rect().contains(rect.center())
 
 
-def _button(pane: TrafficPane, words: str) -> QAbstractButton:
-    return next(each for each in pane.findChildren(QAbstractButton) if words in each.text())
+def _button(pane: TrafficPane, message: str) -> QAbstractButton:
+    return next(each for each in pane.findChildren(QAbstractButton) if message in each.text())
 
 
 def _tabs(pane: TrafficPane) -> QTabWidget:
@@ -516,11 +516,11 @@ def test_a_message_that_breaks_a_rule_is_marked_in_its_row_and_reported_in_the_d
     assert _tip(pane.view, 0, TrafficColumn.SUMMARY) == ""
     assert _tip(pane.view, 1, TrafficColumn.TIME).startswith("Finding: Progress did not")
     pane.view.choose(1)
-    (told,) = [each for each in pane.details.findChildren(QLabel) if "Finding" in each.text()]
-    assert told.text() == "Finding: Progress did not increase: 1 after 1"
-    assert told.isVisible()
+    (reported,) = [each for each in pane.details.findChildren(QLabel) if "Finding" in each.text()]
+    assert reported.text() == "Finding: Progress did not increase: 1 after 1"
+    assert reported.isVisible()
     pane.view.choose(0)
-    assert not told.isVisible()
+    assert not reported.isVisible()
 
 
 def test_the_menu_of_kinds_shows_only_what_breaks_a_rule(

@@ -62,11 +62,11 @@ def test_what_the_user_set_does_not_give_way() -> None:
     assert widths[TrafficColumn.SIZE] > 0
 
 
-def _choose_in_menu(view: TrafficView, words: str) -> None:
+def _choose_in_menu(view: TrafficView, message: str) -> None:
     header = view.horizontalHeader()
     header.customContextMenuRequested.emit(header.rect().center())
     menu = view.findChildren(QMenu)[-1]
-    next(each for each in menu.actions() if words in each.text()).trigger()
+    next(each for each in menu.actions() if message in each.text()).trigger()
     menu.close()
 
 

@@ -1,4 +1,4 @@
-"""What is told of a process's memory, and what where nothing is told."""
+"""The memory of a process, where the system shows it and where not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a process waited for a processor, and what where nothing is told."""
+"""How long a process waited for a processor, where the system shows it and where not."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def test_waiting_is_a_share_of_the_time_since_it_began(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    told = tmp_path / "schedstat"
-    monkeypatch.setattr(waiting, "_STATISTICS", told)
-    told.write_text("900 1000000000 7\n")
+    reported = tmp_path / "schedstat"
+    monkeypatch.setattr(waiting, "_STATISTICS", reported)
+    reported.write_text("900 1000000000 7\n")
     clock = iter([10.0, 12.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
     measured = Waiting()
-    told.write_text("950 1500000000 9\n")
+    reported.write_text("950 1500000000 9\n")
 
     assert measured.percent() == pytest.approx(25.0)
 

@@ -286,13 +286,13 @@ def test_a_file_that_is_gone_for_a_moment_loses_nothing(file: Path) -> None:
 
 
 def test_two_servers_of_one_name_are_reported_and_the_first_counts(file: Path) -> None:
-    words = '{"mcpServers": {\n"a": {"command": "one"}, // mine\n"a": {"command": "two"}}}'
-    file.write_text(words)
+    text = '{"mcpServers": {\n"a": {"command": "one"}, // mine\n"a": {"command": "two"}}}'
+    file.write_text(text)
     catalogue = Catalogue(file)
     assert [one.definition.address for one in catalogue.entries()] == ["one"]
     assert catalogue.errors[0].where == f"{file}, line 3"
     catalogue.add(entry("b"))
-    assert file.with_name("servers.json.before").read_text() == words
+    assert file.with_name("servers.json.before").read_text() == text
     assert names(Catalogue(file)) == ["a", "b"]
 
 
@@ -370,7 +370,7 @@ def test_secrets_of_the_keyring_belong_to_the_servers_that_alone_refer_to_them(f
 
 
 @pytest.mark.parametrize(
-    ("extras", "words"),
+    ("extras", "text"),
     [
         ({"idleTimeout": "soon"}, "idle_timeout_s: must be a number"),
         ({"connectTimeout": 0}, "connect_timeout_s: must be greater than 0"),
@@ -380,12 +380,12 @@ def test_secrets_of_the_keyring_belong_to_the_servers_that_alone_refer_to_them(f
     ],
 )
 def test_what_is_wrong_with_our_own_members_is_reported_in_plain_words(
-    file: Path, extras: object, words: str
+    file: Path, extras: object, text: str
 ) -> None:
     servers = {"a": {"command": "c", "mcpProgressMonitor": extras}}
     file.write_text(json.dumps({"mcpServers": servers}))
     (error,) = Catalogue(file).errors
-    assert words in error.what
+    assert text in error.what
 
 
 def test_names_in_what_is_reported_stay_on_their_line_and_within_bounds(file: Path) -> None:

@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.documents import Document
 
 
-def error_of(read: Callable[[str, str, str], Document], words: str) -> ErrorDetails:
+def error_of(read: Callable[[str, str, str], Document], text: str) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
-        read(words, "a file", "look")
+        read(text, "a file", "look")
     return caught.value.details
 
 
 def test_comments_and_trailing_commas_are_no_mistakes() -> None:
-    words = '// first\n{"a": [1, 2, /* two */ 3,], // end\n "b": {"c": 1,},\n}\n/* last'
-    assert read_json(words, "", "").value == {"a": [1, 2, 3], "b": {"c": 1}}
+    text = '// first\n{"a": [1, 2, /* two */ 3,], // end\n "b": {"c": 1,},\n}\n/* last'
+    assert read_json(text, "", "").value == {"a": [1, 2, 3], "b": {"c": 1}}
 
 
 def test_what_looks_like_a_comment_within_a_text_is_text() -> None:
-    words = r'{"url": "https://a/b", "path": "C:\\", "x": "/* \" // */", "y": ",]"}'
-    value = read_json(words, "", "").value
+    text = r'{"url": "https://a/b", "path": "C:\\", "x": "/* \" // */", "y": ",]"}'
+    value = read_json(text, "", "").value
     assert value == {"url": "https://a/b", "path": "C:\\", "x": '/* " // */', "y": ",]"}
 
 
 def test_every_place_stays_what_it_was_when_comments_go() -> None:
-    words = '{ /* é\n\n */ "a": 1, // x\r\n}'
-    plain = without_comments(words)
-    assert len(plain) == len(words)
-    assert [c for c in plain if c in "\r\n"] == [c for c in words if c in "\r\n"]
+    text = '{ /* é\n\n */ "a": 1, // x\r\n}'
+    plain = without_comments(text)
+    assert len(plain) == len(text)
+    assert [c for c in plain if c in "\r\n"] == [c for c in text if c in "\r\n"]
 
 
 def test_a_mistake_behind_comments_is_shown_where_it_is() -> None:
@@ -48,9 +48,9 @@ def test_a_mistake_behind_comments_is_shown_where_it_is() -> None:
     assert line[mark.index("^")] == "o"
 
 
-@pytest.mark.parametrize("words", ["", "{", "nonsense", '{"a": NaN}', '{"a" 1}', "[1]]", '"x'])
-def test_no_json_is_an_error_with_a_message(words: str) -> None:
-    error = error_of(read_json, words)
+@pytest.mark.parametrize("text", ["", "{", "nonsense", '{"a": NaN}', '{"a" 1}', "[1]]", '"x'])
+def test_no_json_is_an_error_with_a_message(text: str) -> None:
+    error = error_of(read_json, text)
     assert error.what.startswith("The configuration file is not valid JSON")
     assert error.hint == "look"
 
@@ -59,14 +59,14 @@ def test_an_integer_of_ten_thousand_digits_is_an_error_with_a_message() -> None:
     assert "JSON" in error_of(read_json, f'{{"a": {"9" * 10_000}}}').what
 
 
-@pytest.mark.parametrize("words", ["[" * 100_000, "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)])
-def test_deep_nesting_is_refused(words: str) -> None:
-    assert "nested too deeply" in error_of(read_json, words).what
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)])
+def test_deep_nesting_is_refused(text: str) -> None:
+    assert "nested too deeply" in error_of(read_json, text).what
 
 
 def test_allowed_depth_is_read() -> None:
-    words = "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1)
-    assert read_json(words, "", "").value is not None
+    text = "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1)
+    assert read_json(text, "", "").value is not None
 
 
 def test_deep_toml_is_refused() -> None:
@@ -76,8 +76,8 @@ def test_deep_toml_is_refused() -> None:
 def test_of_names_given_twice_the_first_counts_and_the_others_are_reported_with_their_lines() -> (
     None
 ):
-    words = '{"s": {\n"a": {"x": 1},\n"b": [{"a": 1}],\n"a": {"x": 2},\n"a": 3}}'
-    document = read_json(words, "", "")
+    text = '{"s": {\n"a": {"x": 1},\n"b": [{"a": 1}],\n"a": {"x": 2},\n"a": 3}}'
+    document = read_json(text, "", "")
     assert document.value["s"]["a"] == {"x": 1}
     assert [(d.path, d.name, d.line) for d in document.duplicates] == [
         (("s",), "a", 4),
@@ -86,11 +86,11 @@ def test_of_names_given_twice_the_first_counts_and_the_others_are_reported_with_
 
 
 @pytest.mark.parametrize(
-    "words", ['"\\"' * 100_000, "/*" * 100_000, ",\n" * 100_000, '{"a' * 50_000, " ," * 100_000]
+    "text", ['"\\"' * 100_000, "/*" * 100_000, ",\n" * 100_000, '{"a' * 50_000, " ," * 100_000]
 )
-def test_rubbish_takes_no_longer_than_its_length(words: str) -> None:
+def test_rubbish_takes_no_longer_than_its_length(text: str) -> None:
     began = time.thread_time()
-    error_of(read_json, words)
+    error_of(read_json, text)
     assert time.thread_time() - began < 5
 
 
@@ -105,11 +105,10 @@ def test_what_json_does_not_have_is_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "place"),
-    [("a = 1\nb = = 2\n", "line 2, column 5"), ("a = [1,\n", "line 2, column 1")],
+    ("text", "place"), [("a = 1\nb = = 2\n", "line 2, column 5"), ("a = [1,\n", "line 2, column 1")]
 )
-def test_a_mistake_in_toml_is_shown_where_it_is(words: str, place: str) -> None:
-    error = error_of(read_toml, words)
+def test_a_mistake_in_toml_is_shown_where_it_is(text: str, place: str) -> None:
+    error = error_of(read_toml, text)
     assert "not valid TOML" in error.what
     assert error.where == f"a file, {place}"
 
@@ -127,8 +126,8 @@ def test_a_table_given_twice_is_a_mistake_in_toml() -> None:
     ],
 )
 def test_what_is_no_number_is_reported_with_its_place(number: str, what: str) -> None:
-    words = f'{{\n "NaN": "Infinity",\n "a": {number}}}'
+    text = f'{{\n "NaN": "Infinity",\n "a": {number}}}'
     with pytest.raises(UserError) as caught:
-        read_json(words, "here", "")
+        read_json(text, "here", "")
     assert caught.value.details.what == f"The configuration file is not valid JSON: {what}"
     assert caught.value.details.where == "here, line 3, column 7"

@@ -1,4 +1,4 @@
-"""Configuration files of all clients give exactly the right servers; what is wrong is told."""
+"""Configuration files of all clients give exactly the right servers; what is wrong is reported."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ def test_a_value_too_long_to_review_is_rejected(tmp_path: Path, entry: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("entry", "words"),
+    ("entry", "text"),
     [
         ({"command": ["npx", "x"]}, "command: must be a string"),
         ({"command": ""}, "command: must not be empty"),
@@ -360,12 +360,12 @@ def test_a_value_too_long_to_review_is_rejected(tmp_path: Path, entry: dict[str,
     ],
 )
 def test_what_no_program_and_no_server_can_be_given_is_reported_with_a_message(
-    tmp_path: Path, entry: dict[str, Any], words: str
+    tmp_path: Path, entry: dict[str, Any], text: str
 ) -> None:
     path = tmp_path / "f.json"
     path.write_text(json.dumps({"mcpServers": {"a": entry}}))
     (found,) = read(path).errors
-    assert words in found.what
+    assert text in found.what
 
 
 def test_secrets_that_nothing_is_made_of_are_left_out_and_reported(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from mcp_progress_monitor.snapshots.definitions import (
     RestartPolicy,
     StdioDefinition,
 )
-from tests.unit.catalogue.test_secrets import Drawer
+from tests.unit.catalogue.test_secrets import FakeKeyring
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,10 +175,10 @@ def test_a_server_whose_secrets_went_to_the_keyring_is_the_same_afterwards(file:
         pg={"command": "npx", "args": args, "env": {"TOKEN": "hush"}},
         web={"url": "https://x/", "oauth": {"clientId": "me", "clientSecret": "hush"}},
     )
-    catalogue, drawer = Catalogue(None), Drawer()
+    catalogue, keyring = Catalogue(None), FakeKeyring()
     for row in preview(config, catalogue):
         entry = imported_entry(row, config, catalogue)
-        catalogue.add(dataclasses.replace(entry, definition=in_keyring(entry.definition, drawer)))
+        catalogue.add(dataclasses.replace(entry, definition=in_keyring(entry.definition, keyring)))
     assert "hush" not in str(catalogue.entries())
     assert {row.standing for row in preview(config, catalogue)} == {ImportStatus.SAME}
     catalogue.replace("pg", renamed(catalogue, "pg", "mine"))

@@ -20,7 +20,7 @@ from mcp_progress_monitor.catalogue.reading import (
 from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
-from tests.unit.catalogue.test_secrets import Drawer
+from tests.unit.catalogue.test_secrets import FakeKeyring
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,13 +60,13 @@ def saved(*definitions: ServerDefinition) -> Catalogue:
 
 
 @pytest.fixture
-def keyring() -> Drawer:
-    drawer = Drawer()
-    drawer.secrets = {"w/Authorization": "old", "r/api-key": "k", "r/TOKEN": "t", "else": "x"}
-    return drawer
+def keyring() -> FakeKeyring:
+    made = FakeKeyring()
+    made.secrets = {"w/Authorization": "old", "r/api-key": "k", "r/TOKEN": "t", "else": "x"}
+    return made
 
 
-def test_the_same_secret_is_no_change(tmp_path: Path, keyring: Drawer) -> None:
+def test_the_same_secret_is_no_change(tmp_path: Path, keyring: FakeKeyring) -> None:
     config, catalogue = config_of(tmp_path, w=web("old"), r=run("k", "t")), saved(WEB, RUN)
     known = candidate_keyring_secrets(config, catalogue, keyring)
     assert known == {"w/Authorization": "old", "r/api-key": "k", "r/TOKEN": "t"}
@@ -83,7 +83,7 @@ def test_the_same_secret_is_no_change(tmp_path: Path, keyring: Drawer) -> None:
 )
 def test_another_secret_is_a_change_and_takes_the_place_of_ours(
     tmp_path: Path,
-    keyring: Drawer,
+    keyring: FakeKeyring,
     server: ServerDefinition,
     entry: dict[str, Any],
     changes: tuple[str, ...],
@@ -97,7 +97,9 @@ def test_another_secret_is_a_change_and_takes_the_place_of_ours(
     assert imported_entry(row, config, catalogue, known).definition == server
 
 
-def test_a_secret_that_others_refer_to_is_left_as_it_is(tmp_path: Path, keyring: Drawer) -> None:
+def test_a_secret_that_others_refer_to_is_left_as_it_is(
+    tmp_path: Path, keyring: FakeKeyring
+) -> None:
     config = config_of(tmp_path, w=web("new"))
     catalogue = saved(WEB, WEB.model_copy(update={"name": "clone"}))
     known = candidate_keyring_secrets(config, catalogue, keyring)
@@ -109,7 +111,7 @@ def test_a_secret_that_others_refer_to_is_left_as_it_is(tmp_path: Path, keyring:
 
 
 def test_a_secret_that_is_gone_from_the_keyring_is_taken_over_again(
-    tmp_path: Path, keyring: Drawer
+    tmp_path: Path, keyring: FakeKeyring
 ) -> None:
     del keyring.secrets["r/TOKEN"]
     config, catalogue = config_of(tmp_path, r=run("k", "t")), saved(RUN)
@@ -119,7 +121,9 @@ def test_a_secret_that_is_gone_from_the_keyring_is_taken_over_again(
     assert renewed_secrets(row, catalogue, known) == {"r/TOKEN": "t"}
 
 
-def test_a_renamed_server_is_known_with_its_new_secret(tmp_path: Path, keyring: Drawer) -> None:
+def test_a_renamed_server_is_known_with_its_new_secret(
+    tmp_path: Path, keyring: FakeKeyring
+) -> None:
     config = config_of(tmp_path, w=web("new"))
     catalogue = saved(WEB.model_copy(update={"name": "mine"}))
     known = candidate_keyring_secrets(config, catalogue, keyring)
@@ -129,7 +133,7 @@ def test_a_renamed_server_is_known_with_its_new_secret(tmp_path: Path, keyring: 
 
 
 def test_without_a_keyring_rotated_secrets_are_not_detected(
-    tmp_path: Path, keyring: Drawer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, keyring: FakeKeyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_name: str) -> None:
         raise UserError(ErrorDetails("locked"))
@@ -141,7 +145,7 @@ def test_without_a_keyring_rotated_secrets_are_not_detected(
 
 
 def test_the_keyring_is_not_asked_without_need(
-    tmp_path: Path, keyring: Drawer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, keyring: FakeKeyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(keyring, "get", asked.append)

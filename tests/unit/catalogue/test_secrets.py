@@ -31,7 +31,7 @@ WEB = HttpDefinition(
 )
 
 
-class Drawer:
+class FakeKeyring:
     """A keyring in memory."""
 
     def __init__(self) -> None:
@@ -59,10 +59,10 @@ def test_secrets_are_found_wherever_they_stand() -> None:
 
 
 def test_they_are_put_into_the_keyring() -> None:
-    drawer = Drawer()
-    kept = in_keyring(PROCESS, drawer)
+    keyring = FakeKeyring()
+    kept = in_keyring(PROCESS, keyring)
     assert isinstance(kept, StdioDefinition)
-    assert drawer.secrets["my db/API_KEY"] == "e1"
+    assert keyring.secrets["my db/API_KEY"] == "e1"
     assert kept.env["API_KEY"] == "${keyring:my db/API_KEY}"
     assert kept.env["LEVEL"] == "info"
     assert kept.args[1] == "${keyring:my db/api-key}"
@@ -72,7 +72,7 @@ def test_they_are_put_into_the_keyring() -> None:
 
 
 def test_a_header_keeps_its_scheme() -> None:
-    kept = in_keyring(WEB, Drawer())
+    kept = in_keyring(WEB, FakeKeyring())
     assert isinstance(kept, HttpDefinition)
     assert kept.headers["Authorization"] == "Bearer ${keyring:web/Authorization}"
     assert kept.headers["Accept-Language"] == "en"
@@ -133,13 +133,13 @@ def test_passwords_in_urls_are_secrets_of_a_process() -> None:
 
 
 def test_no_secret_of_another_server_is_written_over_in_the_keyring() -> None:
-    drawer = Drawer()
-    drawer.put("web/Authorization", "of another one, which is called otherwise now")
-    kept = in_keyring(WEB, drawer)
+    keyring = FakeKeyring()
+    keyring.put("web/Authorization", "of another one, which is called otherwise now")
+    kept = in_keyring(WEB, keyring)
     assert isinstance(kept, HttpDefinition)
     assert kept.headers["Authorization"] == "Bearer ${keyring:web/Authorization 2}"
-    assert drawer.secrets["web/Authorization"].startswith("of another")
-    assert in_keyring(WEB, drawer) == kept  # the same secret needs no third place
+    assert keyring.secrets["web/Authorization"].startswith("of another")
+    assert in_keyring(WEB, keyring) == kept  # the same secret needs no third place
 
 
 def test_references_to_the_keyring_are_found_wherever_they_stand_in_a_document() -> None:
@@ -152,7 +152,7 @@ def test_references_to_the_keyring_are_found_wherever_they_stand_in_a_document()
 
 
 def test_a_keyring_that_has_something_under_every_name_is_given_up_on() -> None:
-    class Full(Drawer):
+    class Full(FakeKeyring):
         def get(self, name: str) -> str | None:
             return f"something else under {name}"
 

@@ -105,7 +105,7 @@ def test_only_the_words_of_the_command_change(tmp_path: Path) -> None:
     file = put(tmp_path / "mcp.json", JSON)
     change = install(file)
     assert [each.name for each in change.servers] == ["files", "bare", "empty"]
-    words = json.dumps(sys.executable)
+    message = json.dumps(sys.executable)
 
     def script(name: str) -> str:
         return json.dumps(
@@ -116,15 +116,15 @@ def test_only_the_words_of_the_command_change(tmp_path: Path) -> None:
         JSON.replace('"command": "npx"', '"command": "/bin/sh"')
         .replace(
             '        "-y"',
-            f'        "-c",\n        {script("files")},\n        {words},\n        "npx",\n'
+            f'        "-c",\n        {script("files")},\n        {message},\n        "npx",\n'
             '        "-y"',
         )
         .replace(
             '{"command": "run"}',
-            f'{{"command": "/bin/sh", "args": [ "-c", {script("bare")}, {words}, "run" ]}}',
+            f'{{"command": "/bin/sh", "args": [ "-c", {script("bare")}, {message}, "run" ]}}',
         )
         .replace('"command": "c:\\\\a\\\\b.exe"', '"command": "/bin/sh"')
-        .replace("[ ]", f'["-c", {script("empty")}, {words}, "c:\\\\a\\\\b.exe" ]')
+        .replace("[ ]", f'["-c", {script("empty")}, {message}, "c:\\\\a\\\\b.exe" ]')
     )
     assert file.read_text() == expected
     assert remove(file).after == JSON.encode()
@@ -479,10 +479,10 @@ def json_word(draw: st.DrawFn, word: str) -> str:
 
 @st.composite
 def json_lists(draw: st.DrawFn) -> str:
-    words = draw(st.lists(_WORDS, max_size=3))
-    if not words:
+    message = draw(st.lists(_WORDS, max_size=3))
+    if not message:
         return f"[{draw(_SPACES)}]"
-    inner = ",".join(draw(gaps()) + json_word(draw, word) + draw(gaps()) for word in words)
+    inner = ",".join(draw(gaps()) + json_word(draw, word) + draw(gaps()) for word in message)
     return f"[{inner}{draw(st.sampled_from(['', ',']))}{draw(gaps())}]"
 
 
@@ -526,11 +526,11 @@ def toml_gaps(draw: st.DrawFn) -> str:
 
 @st.composite
 def toml_lists(draw: st.DrawFn) -> str:
-    words = draw(st.lists(_WORDS.filter(lambda word: word.isascii()), max_size=3))
-    if not words:
+    message = draw(st.lists(_WORDS.filter(lambda word: word.isascii()), max_size=3))
+    if not message:
         return draw(st.sampled_from(["[]", "[ ]", "[\n]"]))
     inner = ",".join(
-        draw(toml_gaps()) + toml_word(draw, word) + draw(toml_gaps()) for word in words
+        draw(toml_gaps()) + toml_word(draw, word) + draw(toml_gaps()) for word in message
     )
     return f"[{inner}{draw(st.sampled_from(['', ',']))}{draw(toml_gaps())}]"
 

@@ -94,10 +94,10 @@ def test_a_shell_starts_the_tap_with_every_word_as_it_is(tmp_path: Path, shell: 
     folder.mkdir()
     program = script(folder, "mcp-progress-monitor", '#!/bin/sh\nprintf "%s\\n" "$@"\n')
     given = TapProgram((str(program),), sys.executable, folder)
-    words = ("it's", 'say "x"', "$HOME", "a b", "", "--", "*", "`id`", "\\n")
-    assert run(wrap(given, "/bin/echo", *words, name="my server"), shell) == [
+    arguments = ("it's", 'say "x"', "$HOME", "a b", "", "--", "*", "`id`", "\\n")
+    assert run(wrap(given, "/bin/echo", *arguments, name="my server"), shell) == [
         *("tap", "--name", "my server", "--client", "Claude Code"),
-        *("--data-dir", str(folder), "--", "/bin/echo", *words),
+        *("--data-dir", str(folder), "--", "/bin/echo", *arguments),
     ]
 
 

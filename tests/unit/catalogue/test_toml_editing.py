@@ -53,8 +53,8 @@ def test_whatever_is_written_is_read_again(entries: dict[str, object]) -> None:
 def test_entries_take_the_place_of_those_before(
     before: dict[str, object], after: dict[str, object]
 ) -> None:
-    words = with_entries(with_entries("", "servers", before), "servers", after)
-    assert tomllib.loads(words).get("servers", {}) == {**before, **after}
+    text = with_entries(with_entries("", "servers", before), "servers", after)
+    assert tomllib.loads(text).get("servers", {}) == {**before, **after}
 
 
 def test_it_reads_as_people_write_it() -> None:
@@ -72,10 +72,10 @@ def test_comments_and_order_stay() -> None:
     assert with_entries(_MINE, "servers", entries) == wanted
 
 
-@pytest.mark.parametrize("words", [_MINE, _MINE.replace("\n", "\r\n")])
-def test_what_is_there_already_changes_nothing(words: str) -> None:
-    entries = tomllib.loads(words)["servers"]
-    assert with_entries(words, "servers", entries) == words
+@pytest.mark.parametrize("text", [_MINE, _MINE.replace("\n", "\r\n")])
+def test_what_is_there_already_changes_nothing(text: str) -> None:
+    entries = tomllib.loads(text)["servers"]
+    assert with_entries(text, "servers", entries) == text
 
 
 def test_a_table_is_added_behind_what_is_there() -> None:
@@ -83,10 +83,10 @@ def test_a_table_is_added_behind_what_is_there() -> None:
     assert written == 'model = "o3"\n\n[servers.a]\nx = 1\n'
 
 
-@pytest.mark.parametrize("words", ['servers = "none"', "servers = [1]"])
-def test_what_is_no_table_is_not_edited(words: str) -> None:
+@pytest.mark.parametrize("text", ['servers = "none"', "servers = [1]"])
+def test_what_is_no_table_is_not_edited(text: str) -> None:
     with pytest.raises(UneditableError):
-        with_entries(words, "servers", {"a": {"x": 1}})
+        with_entries(text, "servers", {"a": {"x": 1}})
 
 
 def test_what_toml_cannot_hold_is_left_out() -> None:

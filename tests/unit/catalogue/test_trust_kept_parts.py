@@ -1,4 +1,4 @@
-"""What a consent was for, and what has changed since: told in words, without what is hidden."""
+"""What a consent was for, and what has changed since: reported as text, without what is hidden."""
 
 from __future__ import annotations
 

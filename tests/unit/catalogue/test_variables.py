@@ -23,7 +23,7 @@ ALL = Syntax.NAMED | Syntax.SHELL | Syntax.DOLLAR
 VARIABLES = Variables(environment={"A": "1"}, home=Path("/srv/ada"), workspace=Path("/w/shop"))
 
 
-class Drawer:
+class FakeKeyring:
     """A keyring in memory."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Drawer:
 
 
 @pytest.mark.parametrize(
-    ("syntax", "words", "value"),
+    ("syntax", "text", "value"),
     [
         (Syntax.NAMED, "${env:A} ${env:B}", "${env:A} ${env:B}"),
         (Syntax.NAMED, "$A ${A} ${A:-x} $${A}", "$A ${A} ${A:-x} $${A}"),
@@ -56,9 +56,9 @@ class Drawer:
         (ALL, "${keyring:x}", "${keyring:x}"),
     ],
 )
-def test_variables_become_references(syntax: Syntax, words: str, value: str) -> None:
+def test_variables_become_references(syntax: Syntax, text: str, value: str) -> None:
     resolver = Resolver(VARIABLES, syntax)
-    assert resolver.value(words) == value
+    assert resolver.value(text) == value
     assert resolver.asks == ()
 
 
@@ -124,16 +124,16 @@ def test_a_home_that_the_system_does_not_know_is_asked_for(monkeypatch: pytest.M
 
 
 def test_secret_answers_go_into_the_keyring() -> None:
-    drawer = Drawer()
+    keyring = FakeKeyring()
     asks = [
         Input("key", is_secret=True),
         Input("text"),
         Input("part", is_secret=True, stands_as_text=True),
     ]
     answers = {"key": "s1", "text": "t", "part": "p"}
-    kept = kept_answers(asks, answers, drawer, "vs${code}")
+    kept = kept_answers(asks, answers, keyring, "vs${code}")
     assert kept == {"key": "${keyring:vs__code_/key}", "text": "t", "part": "p"}
-    assert drawer.secrets == {"vs__code_/key": "s1"}
+    assert keyring.secrets == {"vs__code_/key": "s1"}
 
 
 def test_without_a_keyring_nothing_is_kept_in_secret() -> None:
@@ -142,10 +142,10 @@ def test_without_a_keyring_nothing_is_kept_in_secret() -> None:
 
 
 def test_answers_of_two_projects_to_the_same_question_are_two_secrets() -> None:
-    drawer, asks = Drawer(), [Input("key", is_secret=True)]
-    assert kept_answers(asks, {"key": "one"}, drawer, "c") == {"key": "${keyring:c/key}"}
-    assert kept_answers(asks, {"key": "two"}, drawer, "c") == {"key": "${keyring:c/key 2}"}
-    assert drawer.secrets == {"c/key": "one", "c/key 2": "two"}
+    keyring, asks = FakeKeyring(), [Input("key", is_secret=True)]
+    assert kept_answers(asks, {"key": "one"}, keyring, "c") == {"key": "${keyring:c/key}"}
+    assert kept_answers(asks, {"key": "two"}, keyring, "c") == {"key": "${keyring:c/key 2}"}
+    assert keyring.secrets == {"c/key": "one", "c/key 2": "two"}
 
 
 def test_secret_answers_may_be_variables_of_the_environment_instead() -> None:

@@ -92,10 +92,10 @@ def test_without_asking_for_them_no_secret_is_written_and_each_is_reported(
 ) -> None:
     written = write_file(ALL, client)
     assert "s-" not in written.text.replace("mcp-progress-monitor", "")
-    told = " ".join(written.left_out)
-    assert "PLAIN" in told
-    assert "api-key" in told
-    assert ("Authorization" in told) == (client.key not in WITHOUT_URLS)
+    reported = " ".join(written.left_out)
+    assert "PLAIN" in reported
+    assert "api-key" in reported
+    assert ("Authorization" in reported) == (client.key not in WITHOUT_URLS)
 
 
 def test_references_stand_in_the_clients_own_syntax() -> None:
@@ -109,12 +109,12 @@ def test_references_stand_in_the_clients_own_syntax() -> None:
 
 def test_what_a_client_cannot_have_is_reported() -> None:
     left_out = write_file(ALL, client_of("claude-desktop"), with_secrets=True).left_out
-    servers = [words.partition(":")[0] for words in left_out if "does not expand" not in words]
+    servers = [text.partition(":")[0] for text in left_out if "does not expand" not in text]
     assert servers == ["web", "old", "signed", "off"]
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "reported"),
     [
         ("claude-desktop", ["A", "B", "C"]),
         ("zed", ["A", "B", "C"]),
@@ -122,14 +122,16 @@ def test_what_a_client_cannot_have_is_reported() -> None:
         ("cursor", []),
     ],
 )
-def test_references_that_a_client_does_not_look_up_are_reported(key: str, told: list[str]) -> None:
+def test_references_that_a_client_does_not_look_up_are_reported(
+    key: str, reported: list[str]
+) -> None:
     env = {"A": "${env:A}", "X": "${env:B}"}
     server = StdioDefinition(name="a", command="c", args=("--key=${env:C}",), env=env)
     written = write_file([CatalogueEntry(server)], client_of(key), with_secrets=True)
-    places = [words.rpartition("${env:")[2].partition("}")[0] for words in written.left_out]
-    assert places == told
+    places = [text.rpartition("${env:")[2].partition("}")[0] for text in written.left_out]
+    assert places == reported
     hidden = write_file([CatalogueEntry(server.model_copy(update={"env": {"P": "s"}}))], ZED)
-    assert not any("in the environment" in words for words in hidden.left_out)
+    assert not any("in the environment" in text for text in hidden.left_out)
 
 
 def test_a_secret_in_our_keyring_is_a_variable_for_others() -> None:
@@ -140,7 +142,7 @@ def test_a_secret_in_our_keyring_is_a_variable_for_others() -> None:
         written = write_file([entry], VS_CODE, with_secrets=with_secrets)
         assert "keyring:" not in written.text
         assert json.loads(written.text)["servers"]["a"]["env"] == {"T": "${env:T}"}
-        assert any("keyring" in words for words in written.left_out)
+        assert any("keyring" in message for message in written.left_out)
     assert "${keyring:t}" in write_file([entry], OURS).text
 
 
@@ -177,14 +179,14 @@ def test_a_file_of_codex_keeps_its_comments_and_order(tmp_path: Path) -> None:
     kept = write_file([OFF, WEB], CODEX, file, with_secrets=True).kept
     assert kept is not None
     assert kept.read_text() == head + mine + off + tail
-    words = file.read_text()
-    assert words.startswith(head + mine + '# about off\n[mcp_servers.off]\ncommand = "z"  # its')
-    assert words.endswith(f"\n\n{tail}")
-    servers = tomllib.loads(words)["mcp_servers"]
+    text = file.read_text()
+    assert text.startswith(head + mine + '# about off\n[mcp_servers.off]\ncommand = "z"  # its')
+    assert text.endswith(f"\n\n{tail}")
+    servers = tomllib.loads(text)["mcp_servers"]
     assert list(servers) == ["mine", "off", "web"]
     assert servers["off"] == {"command": "z", "args": [], "enabled": False}
     assert write_file([OFF, WEB], CODEX, file, with_secrets=True).kept is None
-    assert file.read_text() == words
+    assert file.read_text() == text
 
 
 def test_a_file_that_the_toml_library_would_spoil_is_left_alone(

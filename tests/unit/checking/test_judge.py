@@ -375,7 +375,7 @@ def test_a_missing_header_is_found(checked: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "expected"),
     [
         (-32002, "retired; 2026-07-28 uses -32602"),
         (-32042, "retired; 2026-07-28 uses input_required"),
@@ -392,9 +392,9 @@ def test_a_missing_header_is_found(checked: Any) -> None:
         (1, ""),
     ],
 )
-def test_error_codes_of_2026_are_defined_or_free(checked: Any, code: int, words: str) -> None:
+def test_error_codes_of_2026_are_defined_or_free(checked: Any, code: int, expected: str) -> None:
     texts = [each.finding.text for each in checked([call(2, "a"), error(2, code)], E)]
-    assert [words in text for text in texts] == ([True] if words else [])
+    assert [expected in text for text in texts] == ([True] if expected else [])
     assert checked([call(2, "a"), error(2, code)], D) == []
 
 

@@ -14,7 +14,7 @@ _PREFIX = "notifications/events/"
 _DECLARED: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/events": {}}}
 
 
-def _told(what: str, identity: Any = 2, **params: Any) -> Step:
+def _reported(what: str, identity: Any = 2, **params: Any) -> Step:
     meta = {"io.modelcontextprotocol/subscriptionId": identity}
     return server(_PREFIX + what, **params, _meta=meta)
 
@@ -31,10 +31,10 @@ def _found(tmp_path: Path, *steps: Step, revision: str = E, **more: Any) -> list
 
 
 def test_only_the_reply_follows_the_termination_of_a_stream(tmp_path: Path) -> None:
-    ended = [_stream(), _told("active"), _told("terminated", error={"code": -32603})]
+    ended = [_stream(), _reported("active"), _reported("terminated", error={"code": -32603})]
     assert _found(tmp_path, *ended, result(2, resultType="complete")) == []
     text = f"{_PREFIX}heartbeat was sent after its stream had ended in message 6"
-    assert _found(tmp_path, *ended, _told("heartbeat")) == [("EVT-2", text)]
+    assert _found(tmp_path, *ended, _reported("heartbeat")) == [("EVT-2", text)]
 
 
 def test_an_event_without_an_id_names_no_stream(tmp_path: Path) -> None:
@@ -43,15 +43,15 @@ def test_an_event_without_an_id_names_no_stream(tmp_path: Path) -> None:
 
 
 def test_a_new_stream_with_the_id_of_an_ended_one_is_open(tmp_path: Path) -> None:
-    ended = [_stream(), _told("active"), result(2, resultType="complete")]
-    again = [*ended, _stream(), _told("active")]
+    ended = [_stream(), _reported("active"), result(2, resultType="complete")]
+    again = [*ended, _stream(), _reported("active")]
     assert not {rule for rule, _ in _found(tmp_path, *again)} & {"EVT-1", "EVT-2"}
 
 
 def test_a_stream_may_have_been_opened_before_the_recording(tmp_path: Path) -> None:
-    assert _found(tmp_path, _told("event"), opening=False) == []
+    assert _found(tmp_path, _reported("event"), opening=False) == []
     modern = client("tools/list", 3), result(3, tools=[])
-    found = _found(tmp_path, *modern, _told("event"), opening=False)
+    found = _found(tmp_path, *modern, _reported("event"), opening=False)
     assert "EVT-1" not in {rule for rule, _ in found}
 
 
@@ -71,7 +71,7 @@ def test_a_client_may_ask_later_what_the_server_declares(tmp_path: Path) -> None
 
 
 def test_the_handshake_era_has_no_rules_for_events(tmp_path: Path) -> None:
-    assert _found(tmp_path, _told("event"), client("events/list", 2), revision=D) == []
+    assert _found(tmp_path, _reported("event"), client("events/list", 2), revision=D) == []
 
 
 def test_a_webhook_without_an_end_is_for_clients_that_ask_for_it(tmp_path: Path) -> None:

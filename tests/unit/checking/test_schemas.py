@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def words(tmp_path: Path) -> Any:
+def shown_text(tmp_path: Path) -> Any:
     """What is said of a session against the schema."""
 
     def check(steps: list[Step], revision: str = D, **more: Any) -> list[str]:
@@ -50,11 +50,13 @@ def test_messages_as_servers_send_them_fit(revision: str) -> None:
     meta = {version: E, "io.modelcontextprotocol/clientCapabilities": {}, "progressToken": 7}
     params = {"name": "a", "arguments": {"n": [1, {}]}, "_meta": meta}
     made = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    told = {"content": [{"type": "text", "text": "b"}], "resultType": "complete"}
+    reported = {"content": [{"type": "text", "text": "b"}], "resultType": "complete"}
     assert official.validator("CallToolRequest").is_valid(made)
-    assert official.validator("CallToolResult").is_valid(told)
+    assert official.validator("CallToolResult").is_valid(reported)
     assert not official.validator("CallToolRequest").is_valid(made | {"method": "tools/list"})
-    assert not official.validator("CallToolResult").is_valid(told | {"content": [{"type": "text"}]})
+    assert not official.validator("CallToolResult").is_valid(
+        reported | {"content": [{"type": "text"}]}
+    )
 
 
 def test_results_have_the_definition_of_their_request() -> None:
@@ -68,29 +70,29 @@ def test_results_have_the_definition_of_their_request() -> None:
     assert per_request.of_result("tools/call", {}, asked) == "InputRequiredResult"
 
 
-def test_of_alternatives_the_one_that_was_meant_is_explained(words: Any) -> None:
-    found = words([call(2), result(2, content=[{"type": "text"}])])
+def test_of_alternatives_the_one_that_was_meant_is_explained(shown_text: Any) -> None:
+    found = shown_text([call(2), result(2, content=[{"type": "text"}])])
     assert found == ['CallToolResult: result.content[0]: "text" is a required property']
 
 
-def test_each_side_is_checked_by_the_revision_that_was_agreed_on(words: Any) -> None:
+def test_each_side_is_checked_by_the_revision_that_was_agreed_on(shown_text: Any) -> None:
     structured = [call(2), result(2, content=[{"type": "audio", "data": "", "mimeType": "a/b"}])]
-    assert words(structured) == []
-    (found,) = words(structured, A)
+    assert shown_text(structured) == []
+    (found,) = shown_text(structured, A)
     assert found.startswith("CallToolResult: result.content[0]")
 
 
-def test_a_request_of_the_client_is_checked_as_well(words: Any) -> None:
-    (found,) = words([client("resources/read", 2, url="file:///x"), result(2, contents=[])])
+def test_a_request_of_the_client_is_checked_as_well(shown_text: Any) -> None:
+    (found,) = shown_text([client("resources/read", 2, url="file:///x"), result(2, contents=[])])
     assert found == 'ReadResourceRequest: params: "uri" is a required property'
 
 
-def test_what_another_rule_says_is_not_said_again(words: Any) -> None:
-    assert words([call(2, "a"), tick("a", "5"), result(2)]) == []
+def test_what_another_rule_says_is_not_said_again(shown_text: Any) -> None:
+    assert shown_text([call(2, "a"), tick("a", "5"), result(2)]) == []
 
 
-def test_methods_that_the_schema_does_not_know_are_left_alone(words: Any) -> None:
-    assert words([client("x/own", 2, n=1), result(2, anything=True)]) == []
+def test_methods_that_the_schema_does_not_know_are_left_alone(shown_text: Any) -> None:
+    assert shown_text([client("x/own", 2, n=1), result(2, anything=True)]) == []
 
 
 def test_what_is_too_large_to_compare_is_counted(
@@ -110,5 +112,5 @@ def test_what_is_too_large_to_compare_is_counted(
     assert checks.checked == 0
 
 
-def test_half_a_surrogate_pair_is_no_violation(words: Any) -> None:
-    assert words([call(2), result(2, content=[{"type": "text", "text": "\ud83d"}])]) == []
+def test_half_a_surrogate_pair_is_no_violation(shown_text: Any) -> None:
+    assert shown_text([call(2), result(2, content=[{"type": "text", "text": "\ud83d"}])]) == []

@@ -17,8 +17,8 @@ BROKEN, NEAR = FOLDER / "PROG-3.broken.mcprec", FOLDER / "PROG-3.near.mcprec"
 WARNING, NOTE = FOLDER / "PROG-9.broken.mcprec", FOLDER / "PROG-10.broken.mcprec"
 
 
-def run(*words: object) -> int:
-    return main(["check", *map(str, words)])
+def run(*arguments: object) -> int:
+    return main(["check", *map(str, arguments)])
 
 
 def test_the_report_says_what_was_seen_due_and_to_be_done(
@@ -148,7 +148,7 @@ def test_the_line_of_a_finding_is_that_of_its_frame(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("command_line", "code", "said"),
     [
         ([], 2, "Missing argument 'FILE...'"),
         (["missing.mcprec"], 8, "missing.mcprec"),
@@ -164,9 +164,9 @@ def test_the_line_of_a_finding_is_that_of_its_frame(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_reported(
-    words: list[object], code: int, said: str, capsys: pytest.CaptureFixture[str]
+    command_line: list[object], code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(*words) == code
+    assert run(*command_line) == code
     assert said in capsys.readouterr().err
 
 

@@ -20,7 +20,7 @@ _WORDS = ("--demo", "--data-dir", "--data-dir=d", "--data-dir=", "d", "", "-x", 
 def _orders() -> list[list[str]]:
     lengths = range(4)
     found = itertools.chain(*(itertools.product(_WORDS, repeat=length) for length in lengths))
-    return [list(words) for words in found if plain_window(words) is not None]
+    return [list(text) for text in found if plain_window(text) is not None]
 
 
 def test_plain_orders_mean_what_click_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,16 +31,16 @@ def test_plain_orders_mean_what_click_reads(monkeypatch: pytest.MonkeyPatch) -> 
         return 0
 
     monkeypatch.setattr(desktop, "open_window", note)
-    for words in _orders():
-        assert main(words) == 0, words
-        assert opened.pop() == plain_window(words), words
+    for text in _orders():
+        assert main(text) == 0, text
+        assert opened.pop() == plain_window(text), text
 
 
 def test_what_is_plain() -> None:
     orders = _orders()
     assert [] in orders
     assert ["--data-dir", "-x", "--demo"] in orders
-    assert not any({"tools", "--data-dir="} & set(words[:1]) for words in orders)
+    assert not any({"tools", "--data-dir="} & set(text[:1]) for text in orders)
 
 
 def test_a_file_in_place_of_the_folder_is_left_to_click(tmp_path: Path) -> None:

@@ -37,8 +37,16 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[WindowOptions]:
 def test_the_window_gets_servers_folder_and_picture(
     opened: list[WindowOptions], data_dir: Path
 ) -> None:
-    words = ["--demo", "--screenshot", "a.png", "--data-dir", str(data_dir), "--log-level", "INFO"]
-    assert main(words) == 0
+    arguments = [
+        "--demo",
+        "--screenshot",
+        "a.png",
+        "--data-dir",
+        str(data_dir),
+        "--log-level",
+        "INFO",
+    ]
+    assert main(arguments) == 0
     (options,) = opened
     assert [server.name for server in options.definitions] == ["demo"]
     assert options.is_demo

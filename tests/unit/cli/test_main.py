@@ -1,4 +1,4 @@
-"""Whatever goes wrong becomes words and an exit code, never a traceback."""
+"""Whatever goes wrong becomes an error and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def test_a_full_disk_is_no_defect(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("arguments", "code"),
     [(["nosuch"], 2), (["tools", "--url", "x"], 2), (["open", "nosuch"], 8), (["--version"], 0)],
 )
-def test_the_code_is_reported_where_the_words_cannot_be(words: list[str], code: int) -> None:
+def test_the_code_is_reported_where_the_words_cannot_be(arguments: list[str], code: int) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "mcp_progress_monitor", *words],
+            [sys.executable, "-m", "mcp_progress_monitor", *arguments],
             stderr=full,
             stdout=subprocess.DEVNULL,
             check=False,

@@ -50,8 +50,17 @@ def test_a_recording_is_opened_all_at_once(
 def test_pace_filter_and_picture_are_handed_over(
     opened: list[RecordingOptions], recording: Path, data_dir: Path
 ) -> None:
-    words = ["--speed", "10", "--filter", "method == ping", "--screenshot", "a.png", "--after", "2"]
-    assert main(["--data-dir", str(data_dir), "open", str(recording), *words]) == 0
+    arguments = [
+        "--speed",
+        "10",
+        "--filter",
+        "method == ping",
+        "--screenshot",
+        "a.png",
+        "--after",
+        "2",
+    ]
+    assert main(["--data-dir", str(data_dir), "open", str(recording), *arguments]) == 0
     (options,) = opened
     assert (options.speed, options.filter_text) == (10.0, "method == ping")
     assert (options.screenshot, options.after_s) == (Path("a.png"), 2.0)
@@ -103,7 +112,7 @@ def test_a_filter_with_a_mistake_is_reported_with_its_place(
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("arguments", "expected"),
     [
         (["--demo", "open", "FILE"], "--demo"),
         (["--record", "x", "open", "FILE"], "--record"),
@@ -117,10 +126,10 @@ def test_what_makes_no_sense_is_wrong_usage(
     opened: list[RecordingOptions],
     recording: Path,
     capsys: pytest.CaptureFixture[str],
-    words: list[str],
+    arguments: list[str],
     expected: str,
 ) -> None:
-    named = [str(recording) if word == "FILE" else word for word in words]
+    named = [str(recording) if word == "FILE" else word for word in arguments]
     assert main(named) == 2
     assert expected in capsys.readouterr().err
     assert not opened

@@ -46,15 +46,15 @@ class _Module:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["call", "burst", "--demo", "--data-dir", "d", "--arg", "n=3", "--json"],
         ["--data-dir", "d", "call", "--json", "--arg", "n=3", "--demo", "burst"],
         ["--demo", "--data-dir=d", "call", "burst", "--json", "--arg=n=3"],
     ],
 )
-def test_options_may_stand_anywhere(seen: list[Any], words: list[str]) -> None:
-    assert main(words) == 0
+def test_options_may_stand_anywhere(seen: list[Any], arguments: list[str]) -> None:
+    assert main(arguments) == 0
     invocation, order = seen[0]
     assert invocation.common.demo
     assert invocation.common.data_dir == Path("d")
@@ -62,7 +62,7 @@ def test_options_may_stand_anywhere(seen: list[Any], words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "limits"),
+    ("arguments", "limits"),
     [
         ([], (None, None)),
         (["--idle-timeout", "0"], (0.0, None)),
@@ -70,9 +70,9 @@ def test_options_may_stand_anywhere(seen: list[Any], words: list[str]) -> None:
     ],
 )
 def test_a_limit_of_zero_is_another_thing_than_none_given(
-    seen: list[Any], words: list[str], limits: tuple[float | None, float | None]
+    seen: list[Any], arguments: list[str], limits: tuple[float | None, float | None]
 ) -> None:
-    assert main(["call", "t", "--demo", *words]) == 0
+    assert main(["call", "t", "--demo", *arguments]) == 0
     _, order = seen[0]
     assert (order.idle_timeout, order.total_timeout) == limits
 
@@ -129,11 +129,11 @@ def test_help_shows_no_option_that_is_refused(capsys: pytest.CaptureFixture[str]
     assert {"--url", "--cwd", "--data-dir"} <= set(said.split())
 
 
-@pytest.mark.parametrize("words", [["--help"], ["servers", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["servers", "--help"]])
 def test_each_command_is_listed_with_a_whole_sentence(
-    words: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(words)
+    main(arguments)
     listed = capsys.readouterr().out.partition("Commands:")[2].partition("Examples:")[0]
     lines = listed.split("\n")
     assert sum(line.endswith(".") for line in lines) > 5
@@ -141,7 +141,7 @@ def test_each_command_is_listed_with_a_whole_sentence(
 
 
 @pytest.mark.parametrize(
-    ("words", "advice"),
+    ("arguments", "advice"),
     [
         (["call", "t", "--token", "a", "--int-token", "0"], "only one of"),
         (["call", "t", "--no-token", "--token", ""], "only one of"),
@@ -170,20 +170,20 @@ def test_each_command_is_listed_with_a_whole_sentence(
     ],
 )
 def test_wrong_usage_says_what_and_exits_with_2(
-    seen: list[Any], words: list[str], advice: str, capsys: pytest.CaptureFixture[str]
+    seen: list[Any], arguments: list[str], advice: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(words) == 2
+    assert main(arguments) == 2
     assert advice in capsys.readouterr().err
     assert not seen
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["call", "--help"], ["tools", "-h"], ["resume", "-h"]]
+    "arguments", [["--help"], ["call", "--help"], ["tools", "-h"], ["resume", "-h"]]
 )
 def test_help_has_examples_at_every_level(
-    words: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(words) == 0
+    assert main(arguments) == 0
     text = capsys.readouterr().out
     assert "Examples:\n  " in text
     assert max(map(len, text.splitlines())) <= 100
@@ -194,31 +194,31 @@ def test_the_version_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert __version__ in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["resume", "--help"]])
-def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["resume", "--help"]])
+def test_help_and_version_load_nothing_heavy(arguments: list[str]) -> None:
     heavy = ["anyio", "asyncio", "pydantic", "jsonschema", "rich", "PySide6", "logging"]
     script = (
         "import sys; from mcp_progress_monitor.cli.entry import main; main(sys.argv[1:]);"
         f"found = [m for m in {heavy} if m in sys.modules]; sys.exit(','.join(found) or 0)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["resume", "3", "t5", "--auto-resume", "--json", "--data-dir", "d"],
         ["--data-dir", "d", "resume", "--json", "3", "--auto-resume", "T5", "--", "python", "s.py"],
     ],
 )
-def test_resume_takes_ids_and_choices_in_any_order(seen: list[Any], words: list[str]) -> None:
-    assert main(words) == 0
+def test_resume_takes_ids_and_choices_in_any_order(seen: list[Any], arguments: list[str]) -> None:
+    assert main(arguments) == 0
     invocation, order = seen[0]
     assert invocation.common.data_dir == Path("d")
-    assert invocation.common.command == (("python", "s.py") if "--" in words else None)
+    assert invocation.common.command == (("python", "s.py") if "--" in arguments else None)
     assert (order.ids, order.auto_resume, order.as_json, order.is_list) == (
         (SavedId(3), SavedId(5, is_task=True)),
         True,
@@ -240,7 +240,7 @@ def test_call_may_resume_by_itself(seen: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "advice"),
+    ("arguments", "advice"),
     [
         (["--list", "3"], "--list cannot be used"),
         (["--list", "--auto-resume"], "--list cannot be used"),
@@ -250,9 +250,9 @@ def test_call_may_resume_by_itself(seen: list[Any]) -> None:
     ],
 )
 def test_what_resume_cannot_do_is_refused(
-    seen: list[Any], words: list[str], advice: str, capsys: pytest.CaptureFixture[str]
+    seen: list[Any], arguments: list[str], advice: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["resume", *words]) == 2
+    assert main(["resume", *arguments]) == 2
     assert advice in capsys.readouterr().err
     assert seen == []
 
@@ -282,7 +282,7 @@ class TestResumeLimit:
 
 
 @pytest.mark.parametrize(
-    ("words", "new", "old"),
+    ("arguments", "new", "old"),
     [
         ([], "--screenshot-delay", "--after"),
         (["open"], "--screenshot-delay", "--after"),
@@ -294,10 +294,10 @@ class TestResumeLimit:
     ],
 )
 def test_a_renamed_option_has_both_names_and_help_shows_the_new_one(
-    words: list[str], new: str, old: str
+    arguments: list[str], new: str, old: str
 ) -> None:
     command: click.Command = program
-    for word in words:
+    for word in arguments:
         assert isinstance(command, click.Group)
         command = command.commands[word]
     context = click.Context(command)

@@ -27,7 +27,7 @@ def test_a_command_alone_will_do() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         [],
         ["tap"],
@@ -41,8 +41,8 @@ def test_a_command_alone_will_do() -> None:
         ["--data-dir", "d", "tap", "--", "srv"],
     ],
 )
-def test_all_else_is_left_to_click(words: list[str]) -> None:
-    assert plain_order(words) is None
+def test_all_else_is_left_to_click(arguments: list[str]) -> None:
+    assert plain_order(arguments) is None
 
 
 def test_nothing_is_imported_that_a_client_would_wait_for() -> None:

@@ -106,7 +106,7 @@ def test_what_is_no_recording_of_a_tap_is_none(tmp_path: Path, content: bytes) -
 
 
 @pytest.mark.parametrize(
-    ("words", "is_it"),
+    ("arguments", "is_it"),
     [
         (["claude", "--resume"], True),
         (["/opt/a/bin/claude"], True),
@@ -122,9 +122,9 @@ def test_what_is_no_recording_of_a_tap_is_none(tmp_path: Path, content: bytes) -
     ],
 )
 def test_claude_code_is_reported_from_other_programs(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], is_it: bool
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], is_it: bool
 ) -> None:
-    monkeypatch.setattr(client_taps, "command_lines", lambda: iter([(9, words)]))
+    monkeypatch.setattr(client_taps, "command_lines", lambda: iter([(9, arguments)]))
     assert claude_code_processes() == ([9] if is_it else [])
 
 
@@ -194,8 +194,8 @@ def test_a_server_of_a_project_is_changed_in_its_folder(
     project = tmp_path / "project"
     project.mkdir()
     apply(tapped(claude_code(isolated_home, project=project), HERE))
-    assert [words[3] for words in asked(claude)] == ["local", "local"]
-    assert {words[-1] for words in asked(claude)} == {str(project.resolve())}
+    assert [text[3] for text in asked(claude)] == ["local", "local"]
+    assert {text[-1] for text in asked(claude)} == {str(project.resolve())}
 
 
 @needs_scripts

@@ -117,8 +117,8 @@ def test_updates_of_resources_are_counted_until_the_next_connection(tmp_path: Pa
     written = Written()
     negotiated(written)
     for uri in ("demo://a", "demo://b", "demo://a", 7):
-        told = {"method": "notifications/resources/updated", "params": {"uri": uri}}
-        raw = json.dumps({"jsonrpc": "2.0", **told}).encode()
+        reported = {"method": "notifications/resources/updated", "params": {"uri": uri}}
+        raw = json.dumps({"jsonrpc": "2.0", **reported}).encode()
         written.line(Channel.RECEIVED, raw, connection="demo#1")
     (server,) = played(written, tmp_path)
     counted = [(each.uri, each.number) for each in server.resource_updates]

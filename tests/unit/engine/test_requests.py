@@ -55,7 +55,7 @@ class Desk:
     def __init__(self) -> None:
         self.server = PlayedServer(by_method())
         self.tracker = Tracker()
-        self.told: list[ChangeSet] = []
+        self.reported: list[ChangeSet] = []
         self.now = Clock().monotonic() + 1000  # after whatever is sent
         self.connection_: Connection = connection_to(self.server)
         self.connection_._sink = self._take  # noqa: SLF001  # read by the tracker, as a monitor does
@@ -64,7 +64,7 @@ class Desk:
         self.requests = Requests(
             manager,
             self.tracker,
-            self.told.append,
+            self.reported.append,
             self._settled,
             cast("TaskRuns", self.runs),
             lambda: self.now,
@@ -75,7 +75,7 @@ class Desk:
             cast("Any", None),
             manager,
             cast("Any", None),
-            LiveTracker(self.tracker, Clock(lambda: self.now, lambda: 0.0), self.told.append),
+            LiveTracker(self.tracker, Clock(lambda: self.now, lambda: 0.0), self.reported.append),
             cast("Any", None),
         )
         self.reached = StdioDefinition(name="played", command="played")
@@ -231,7 +231,7 @@ async def test_a_change_of_limits_is_published_and_a_refused_one_is_not() -> Non
             at.calls.set_limits(job, Limits(-1))
         with pytest.raises(UserError, match="job 99"):
             at.calls.extend(99, idle_s=1, total_s=1)
-        assert at.told == [ChangeSet(progressed=frozenset({job}))]
+        assert at.reported == [ChangeSet(progressed=frozenset({job}))]
 
 
 async def test_a_job_may_be_cancelled_in_another_way_than_by_the_notification() -> None:

@@ -23,7 +23,7 @@ ORIGIN = Origin(
 
 
 def nobody(_name: str) -> None:
-    """Whom changes are told."""
+    """Gets the changes."""
 
 
 def waiting() -> tuple[ReconnectWait, SessionManager]:

@@ -1,4 +1,4 @@
-"""Everyone who listens is told, whatever the others do."""
+"""Every listener is called, whatever the others do."""
 
 from __future__ import annotations
 

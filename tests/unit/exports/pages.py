@@ -22,7 +22,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, content: bytes) -> None:
         super().__init__()
         self._open: list[str] = []
-        self._words: list[str] = []
+        self._texts: list[str] = []
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.faults: list[str] = []
         self.feed(content.decode())
@@ -31,7 +31,7 @@ class Page(html.parser.HTMLParser):
 
     @property
     def text(self) -> str:
-        return " ".join(" ".join(self._words).split())
+        return " ".join(" ".join(self._texts).split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
@@ -51,4 +51,4 @@ class Page(html.parser.HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._open and self._open[-1] != "style":
-            self._words.append(data)
+            self._texts.append(data)

@@ -99,7 +99,7 @@ class Session:
         params = {"name": tool, "arguments": arguments, **meta}
         return self.asked("tools/call", params, request_id)
 
-    def told(self, method: str, params: dict[str, Any]) -> None:
+    def reported(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification."""
         message = {"jsonrpc": "2.0", "method": method, "params": params}
         self._take([self._framer.sent(json.dumps(message).encode(), *self._now())])
@@ -130,8 +130,8 @@ class Session:
         raw = line if isinstance(line, bytes) else line.encode()
         self._take([self._framer.stderr(raw, *self._now())])
 
-    def timed_out(self, request: int, words: str) -> None:
-        self._take([self._framer.event("timed_out", *self._now(), request=request, text=words)])
+    def timed_out(self, request: int, message: str) -> None:
+        self._take([self._framer.event("timed_out", *self._now(), request=request, text=message)])
 
     # What exports read
 
@@ -165,7 +165,7 @@ class Session:
 
 
 class HttpSession(Session):
-    """A session over HTTP: messages come on exchanges, told as a transport tells them."""
+    """A session over HTTP: messages come on exchanges, reported as a transport tells them."""
 
     def __init__(self, connection: str = "remote#1") -> None:
         super().__init__(connection)
@@ -179,7 +179,7 @@ class HttpSession(Session):
     def posted(self, message: int | None = None, **fields: Any) -> int:
         """Begin an exchange; its number."""
         self.exchange += 1
-        told = {
+        reported = {
             "exchange": self.exchange,
             "method": "POST",
             "url": "http://127.0.0.1:8080/mcp",
@@ -187,29 +187,29 @@ class HttpSession(Session):
             "purpose": "message",
             **({} if message is None else {"message": message}),
         }
-        self.happened("http_request", **(told | fields))
+        self.happened("http_request", **(reported | fields))
         return self.exchange
 
     def responded(self, exchange: int, kind: str, status: int = 200, **fields: Any) -> None:
         """Begin the response."""
-        told = {"reason": "OK", "version": "HTTP/1.1", "headers": [["Content-Type", kind]]}
-        happened = {"exchange": exchange, "status": status, "after_s": 0.1, **told}
+        reported = {"reason": "OK", "version": "HTTP/1.1", "headers": [["Content-Type", kind]]}
+        happened = {"exchange": exchange, "status": status, "after_s": 0.1, **reported}
         self.happened("http_response", **(happened | fields))
 
     def streamed(self, exchange: int, chunk: bytes) -> None:
         """Receive whole events of a stream."""
         events = SseParser(1 << 30).feed(chunk)
-        told = self._teller.report_events(exchange, events)
-        if told:
-            self.happened("http_events", exchange=exchange, events=told)
+        reported = self._teller.report_events(exchange, events)
+        if reported:
+            self.happened("http_events", exchange=exchange, events=reported)
         for event in events:
             if event.is_message:
                 self.heard(event.data)
 
     def came(self, exchange: int, body: bytes) -> None:
         """Receive a body that is one message."""
-        told = self._teller.report_body(exchange)
-        self.happened("http_events", exchange=exchange, events=told)
+        reported = self._teller.report_body(exchange)
+        self.happened("http_events", exchange=exchange, events=reported)
         self.heard(body)
 
     def ended(self, exchange: int, size: int = 0, reason: str = "complete") -> None:

@@ -184,9 +184,9 @@ def test_secrets_are_taken_out_of_headers_bodies_and_addresses() -> None:
     session.streamed(exchange, b'data: {"jsonrpc":"2.0","id":1,"result":{"apiKey":"k-123"}}\n\n')
     session.ended(exchange)
     log = exported(session)
-    words = json.dumps(log)
+    text = json.dumps(log)
     for secret in ("hunter2-hunter2", "X9q8W7e6R5t4Y3u2", "tok-in-url", "sess-1", "k-123"):
-        assert secret not in words
+        assert secret not in text
     (entry,) = log["entries"]
     assert {"name": "X-Page", "value": "2"} in entry["request"]["headers"]
     assert {"name": "Mcp-Session-Id", "value": REMOVED} in entry["request"]["headers"]
@@ -234,7 +234,7 @@ def test_messages_to_servers_on_stdio_are_not_kept_until_the_end() -> None:
     session.ended(session.posted(session.called("good")))
     session.opened()
     for _ in range(5_000):
-        session.told("notifications/x", {})
+        session.reported("notifications/x", {})
     made = export_chunks(session, ExportOptions(HAR), Redaction(), FindingTexts())
     next(made)
     tracemalloc.start()

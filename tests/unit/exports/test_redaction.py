@@ -122,13 +122,13 @@ def test_json_without_secrets_keeps_its_exact_bytes(value: Any, indent: int | No
     st.text(max_size=20),
 )
 def test_no_planted_secret_survives_in_texts(before: str, form: str, after: str) -> None:
-    words = f"{before} {form.format(SECRET)} {after}"
-    clean = Redaction().text(words)
+    expected = f"{before} {form.format(SECRET)} {after}"
+    clean = Redaction().text(expected)
 
     assert SECRET not in clean
     assert REMOVED in clean
-    assert SECRET.encode() not in Redaction().raw(words.encode())
-    assert SECRET not in json.dumps(Redaction().value({"message": words}))
+    assert SECRET.encode() not in Redaction().raw(expected.encode())
+    assert SECRET not in json.dumps(Redaction().value({"message": expected}))
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60))

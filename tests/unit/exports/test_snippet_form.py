@@ -26,21 +26,21 @@ _SCHEMA = {"properties": {"to": {"type": "string", "x-mcp-header": "To"}}}
 
 
 def test_a_command_line_starts_the_same_server_and_calls_the_tool() -> None:
-    words = shlex.split(as_command_line(_LOCAL, *_CALL))
-    assert words[:3] == ["mcp-progress-monitor", "call", "export"]
-    assert json.loads(words[words.index("--args") + 1]) == {"rows": 1, "to": "it's"}
-    assert words[words.index("--env") + 1] == "TOKEN=${env:TOKEN}"
-    assert words[words.index("--cwd") + 1] == "/data"
-    assert words[words.index("--") + 1 :][:2] == ["./my server", "--api-key"]
-    assert words[-1] == "--fast"
+    text = shlex.split(as_command_line(_LOCAL, *_CALL))
+    assert text[:3] == ["mcp-progress-monitor", "call", "export"]
+    assert json.loads(text[text.index("--args") + 1]) == {"rows": 1, "to": "it's"}
+    assert text[text.index("--env") + 1] == "TOKEN=${env:TOKEN}"
+    assert text[text.index("--cwd") + 1] == "/data"
+    assert text[text.index("--") + 1 :][:2] == ["./my server", "--api-key"]
+    assert text[-1] == "--fast"
 
 
 def test_a_command_line_reaches_the_same_url() -> None:
     params = {"name": "ask", "arguments": {"topic": "a b"}}
-    words = shlex.split(as_command_line(_WEB, "prompts/get", params))
-    assert words[:5] == ["mcp-progress-monitor", "prompt", "ask", "--arg", "topic=a b"]
-    assert words[words.index("--header") + 1] == "X-Key: ${env:HEADER_X_KEY}"
-    assert words[words.index("--era") + 1] == "handshake"
+    text = shlex.split(as_command_line(_WEB, "prompts/get", params))
+    assert text[:5] == ["mcp-progress-monitor", "prompt", "ask", "--arg", "topic=a b"]
+    assert text[text.index("--header") + 1] == "X-Key: ${env:HEADER_X_KEY}"
+    assert text[text.index("--era") + 1] == "handshake"
 
 
 @pytest.mark.parametrize("server", [_LOCAL, _WEB], ids=["stdio", "http"])
@@ -64,12 +64,12 @@ def test_a_program_is_python_with_the_same_arguments() -> None:
 def test_curl_repeats_in_headers_what_2026_07_28_wants() -> None:
     text = as_curl(_WEB, "2026-07-28", *_CALL, _SCHEMA)
     assert text is not None
-    words = shlex.split(text)
-    headers = [words[place + 1] for place, word in enumerate(words) if word == "--header"]
+    message = shlex.split(text)
+    headers = [message[place + 1] for place, word in enumerate(message) if word == "--header"]
     assert "Mcp-Method: tools/call" in headers
     assert "Mcp-Name: export" in headers
     assert "X-Key: $HEADER_X_KEY" in headers
-    body = json.loads(words[-1])
+    body = json.loads(message[-1])
     assert body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
 
 

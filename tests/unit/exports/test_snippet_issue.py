@@ -22,7 +22,7 @@ def issue(raw: bytes | None = None, text: str = "Progress did not increase") -> 
 def test_it_has_what_a_maintainer_needs() -> None:
     text = issue(b'{"jsonrpc":"2.0"}')
     assert text.startswith("# PROG-3: Progress does not increase\n")
-    for words in (
+    for arguments in (
         "**Observed:** Progress did not increase",
         "**Expected:** Each notification has a greater progress",
         "**Required since:** 2024-11-05",
@@ -32,7 +32,7 @@ def test_it_has_what_a_maintainer_needs() -> None:
         'Message no. 7:\n\n```json\n{"jsonrpc":"2.0"}\n```',
         "protocol 2025-11-25",
     ):
-        assert words in text
+        assert arguments in text
 
 
 def test_secrets_are_removed_from_text_and_message() -> None:

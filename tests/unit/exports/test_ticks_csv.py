@@ -103,7 +103,7 @@ def test_numbers_of_a_wrong_kind_are_left_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "shown"),
+    ("text", "shown"),
     [
         ("=1+1", "'=1+1"),
         ("+1", "'+1"),
@@ -115,12 +115,12 @@ def test_numbers_of_a_wrong_kind_are_left_empty() -> None:
         ("a\x00b", "a\\x00b"),
     ],
 )
-def test_a_spreadsheet_takes_no_text_for_a_formula(words: str, shown: str) -> None:
+def test_a_spreadsheet_takes_no_text_for_a_formula(text: str, shown: str) -> None:
     session = Session()
     session.called("export")
-    session.ticked(1, message=words)
+    session.ticked(1, message=text)
 
-    assert safe_cell(words) == shown
+    assert safe_cell(text) == shown
     assert _rows(session)[0]["message"] == shown
 
 

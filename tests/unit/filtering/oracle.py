@@ -229,10 +229,10 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _has(raw: bytes, words: str) -> bool:
+def _has(raw: bytes, message: str) -> bool:
     text = raw.decode(errors="replace")
     plain = re.sub(r'\\(u[0-9a-fA-F]{4}|["\\/nrt])', _unescaped, text)
-    return any(words.lower() in each.lower() for each in (text, plain))
+    return any(message.lower() in each.lower() for each in (text, plain))
 
 
 def _unescaped(found: re.Match[str]) -> str:

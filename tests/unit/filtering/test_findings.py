@@ -94,7 +94,7 @@ def test_a_blank_filter_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("levl == error", "Did you mean level?"),
         ("zzz == 1", "Use one of rule, level"),
@@ -103,8 +103,8 @@ def test_a_blank_filter_is_none() -> None:
         ("by == me", "never"),
     ],
 )
-def test_a_mistake_is_explained(text: str, words: str) -> None:
-    with pytest.raises(FilterError, match=words.replace("?", r"\?")):
+def test_a_mistake_is_explained(text: str, message: str) -> None:
+    with pytest.raises(FilterError, match=message.replace("?", r"\?")):
         finding_filter(text)
 
 

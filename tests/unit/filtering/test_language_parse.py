@@ -179,7 +179,7 @@ def test_a_list_takes_words_and_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "position", "words"),
+    ("text", "position", "message"),
     [
         ("tokn == 7", 0, "Did you mean token?"),
         ("a and bogus == 7", 6, 'Unknown field "bogus"'),
@@ -209,10 +209,10 @@ def test_a_list_takes_words_and_texts() -> None:
         ("a < b", 0, 'Unknown field "a"'),
     ],
 )
-def test_a_mistake_is_named_where_it_is(text: str, position: int, words: str) -> None:
+def test_a_mistake_is_named_where_it_is(text: str, position: int, message: str) -> None:
     error = _mistake(text)
     assert error.position == position
-    assert words in str(error)
+    assert message in str(error)
     assert f"character {position + 1}" in str(error)
 
 

@@ -1,4 +1,4 @@
-"""What every match of a pattern has in it: never wrong, and told where it can be."""
+"""What every match of a pattern has in it: never wrong, and found where it can be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a file says in one of the forms, it is read to its end or refused in words."""
+"""Whatever a file says in one of the forms, it is read to its end or refused as text."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def test_lines_of_mcp_rec(lines: list[dict[str, Any]], tmp_path: Path) -> None:
     assert sum(raw == b'{"jsonrpc":"2.0","method":"x"}' for _, _, raw in found.lines()) == 2
 
 
-@hypothesis.given(words=st.lists(WORDS | st.text(max_size=10), max_size=30))
+@hypothesis.given(arguments=st.lists(WORDS | st.text(max_size=10), max_size=30))
 @SETTINGS
-def test_lines_of_claude_desktop(words: list[str], tmp_path: Path) -> None:
-    found = imported(tmp_path / "mcp.log", f"{LOGGED}\n{' '.join(words)}\n{LOGGED}\n")
+def test_lines_of_claude_desktop(arguments: list[str], tmp_path: Path) -> None:
+    found = imported(tmp_path / "mcp.log", f"{LOGGED}\n{' '.join(arguments)}\n{LOGGED}\n")
     assert sum(raw == b'{"jsonrpc":"2.0","id":1}' for _, _, raw in found.lines()) >= 2
     assert [frame.at for frame in found.frames] == sorted(frame.at for frame in found.frames)
 

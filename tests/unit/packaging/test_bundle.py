@@ -37,7 +37,7 @@ def test_a_server_that_is_given_the_users_environment_is_fine(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "text"),
     [
         ('shift 4; LD_LIBRARY_PATH="${0%/*}" exec "$@"', "in place of the user's"),
         ('shift 4; LIBS="${0%/*}" exec "$@"', "the bundle's LIBS"),
@@ -45,11 +45,11 @@ def test_a_server_that_is_given_the_users_environment_is_fine(tmp_path: Path) ->
     ],
 )
 def test_a_server_that_is_given_the_bundles_environment_is_found(
-    tmp_path: Path, script: str, words: str
+    tmp_path: Path, script: str, text: str
 ) -> None:
     error = _program(tmp_path, script).look()
     assert error is not None
-    assert words in error
+    assert text in error
 
 
 def test_what_only_developers_need_is_found_in_a_bundle(tmp_path: Path) -> None:

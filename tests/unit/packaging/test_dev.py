@@ -60,9 +60,9 @@ def test_every_step_runs_after_one_failed_and_the_failure_is_named(
     assert "Failed: mypy\n" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [[], ["tests/unit/test_paths.py", "-x"]])
+@pytest.mark.parametrize("arguments", [[], ["tests/unit/test_paths.py", "-x"]])
 def test_coverage_is_the_total_and_the_ten_worst_modules(
-    words: list[str],
+    arguments: list[str],
     monkeypatch: pytest.MonkeyPatch,
     ready: None,
     capsys: pytest.CaptureFixture[str],
@@ -72,11 +72,11 @@ def test_coverage_is_the_total_and_the_ten_worst_modules(
     recorder = Recorder(lambda line: 1 if "pytest" in line else 0, table)
     monkeypatch.setattr("dev.subprocess.run", recorder)
 
-    assert dev.main(["test", "--coverage", *words]) == 1
+    assert dev.main(["test", "--coverage", *arguments]) == 1
 
     measured, report = recorder.commands
     assert "coverage run -m pytest" in measured
-    assert measured.endswith(" ".join(words or ["tests/unit tests/gui"]))
+    assert measured.endswith(" ".join(arguments or ["tests/unit tests/gui"]))
     assert "coverage report --sort=cover" in report
     printed = capsys.readouterr().out.splitlines()
     assert printed == ["Name Stmts Miss Cover", "----", *modules[:10], "----", "TOTAL 300 150 50%"]
@@ -126,7 +126,9 @@ def test_the_manual_is_checked_and_its_site_built(
     monkeypatch: pytest.MonkeyPatch, recorder: Recorder
 ) -> None:
     installed: list[tuple[str, ...]] = []
-    monkeypatch.setattr(Ready, "pip", lambda _self, *words: installed.append(words), raising=False)
+    monkeypatch.setattr(
+        Ready, "pip", lambda _self, *arguments: installed.append(arguments), raising=False
+    )
     monkeypatch.setattr(Ready, "constraints", "pins", raising=False)
 
     assert dev.main(["docs", "--check", "--site"]) == 0

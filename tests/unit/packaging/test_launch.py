@@ -11,7 +11,7 @@ from system import SetupError
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "",
         "--demo",
@@ -22,12 +22,12 @@ from system import SetupError
         "--demo -- python server.py --help",
     ],
 )
-def test_these_arguments_open_the_window(words: str) -> None:
-    assert launch.opens_window(words.split())
+def test_these_arguments_open_the_window(text: str) -> None:
+    assert launch.opens_window(text.split())
 
 
 @pytest.mark.parametrize(
-    "words",
+    "text",
     [
         "tools --demo",
         "call --demo steps --json",
@@ -41,12 +41,12 @@ def test_these_arguments_open_the_window(words: str) -> None:
         "--version",
     ],
 )
-def test_these_arguments_need_no_display(words: str) -> None:
-    assert not launch.opens_window(words.split())
+def test_these_arguments_need_no_display(text: str) -> None:
+    assert not launch.opens_window(text.split())
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("text", "expected"),
     [
         ("--demo", "--demo --screenshot f.png --after 5"),
         ("--after 2 --demo", "--after 2 --demo --screenshot f.png"),
@@ -57,23 +57,23 @@ def test_these_arguments_need_no_display(words: str) -> None:
         ("--screenshot=mine.png -- s", "--screenshot=mine.png -- s"),
     ],
 )
-def test_a_picture_is_asked_for_before_the_servers_command(words: str, expected: str) -> None:
-    assert launch.with_screenshot(words.split(), Path("f.png")) == expected.split()
+def test_a_picture_is_asked_for_before_the_servers_command(text: str, expected: str) -> None:
+    assert launch.with_screenshot(text.split(), Path("f.png")) == expected.split()
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("text", "expected"),
     [("--after 3", "3"), ("--after=4", "4"), ("-- s --after 5", ""), ("--after", "")],
 )
-def test_an_options_value_is_found_in_both_spellings(words: str, expected: str) -> None:
-    assert launch.value_of("--after", words.split()) == expected
+def test_an_options_value_is_found_in_both_spellings(text: str, expected: str) -> None:
+    assert launch.value_of("--after", text.split()) == expected
 
 
 def _photograph(script: str, file: Path, after: str = "0") -> int:
     """Photograph a program that is one line of Python."""
     command = [sys.executable, "-c", script, str(file)]
-    words = ["--screenshot", str(file), "--after", after]
-    return launch.photograph(command, os.environ, words)
+    arguments = ["--screenshot", str(file), "--after", after]
+    return launch.photograph(command, os.environ, arguments)
 
 
 def test_the_path_of_the_screenshot_is_printed(

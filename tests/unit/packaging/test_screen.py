@@ -22,11 +22,11 @@ class Machine:
     """A machine on which Qt says, one after the other, what is in `words`; None means it works."""
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, *words: str | None, lacks: str = ""
+        self, monkeypatch: pytest.MonkeyPatch, *arguments: str | None, lacks: str = ""
     ) -> None:
         self.probed: list[str] = []
         self.installed: list[str] = []
-        self._words = list(words)
+        self._texts = list(arguments)
         self._lacks = dict.fromkeys(lacks.split(), "")
         self._lacks |= {name: KNOWN[name] for name in self._lacks if name in KNOWN}
         monkeypatch.setattr(screen, "trouble", self._trouble)
@@ -35,7 +35,7 @@ class Machine:
 
     def _trouble(self, _python: Path, platform: str, _environ: object) -> str | None:
         self.probed.append(platform)
-        return self._words.pop(0)
+        return self._texts.pop(0)
 
     def _install(self, packages: list[str], why: str) -> None:
         self.installed.append(f"{why}: {' '.join(packages)}")
@@ -92,10 +92,10 @@ def test_qt_really_starts_off_screen_here() -> None:
 
 
 def test_a_platform_that_cannot_load_is_reported_in_qts_words() -> None:
-    words = screen.trouble(Path(sys.executable), "nonesuch", os.environ)
+    text = screen.trouble(Path(sys.executable), "nonesuch", os.environ)
 
-    assert words is not None
-    assert "nonesuch" in words
+    assert text is not None
+    assert "nonesuch" in text
 
 
 def test_a_platform_is_probed_once(
@@ -144,16 +144,16 @@ def test_an_error_that_no_package_fixes_is_reported_without_installing(
 
 
 @pytest.mark.parametrize(
-    ("variable", "words"),
+    ("variable", "text"),
     [
         ("DISPLAY", "qt.qpa.xcb: could not connect to display :99\nxcb-cursor0 is needed"),
         ("WAYLAND_DISPLAY", "Failed to create wl_display (No such file or directory)"),
     ],
 )
 def test_a_display_that_does_not_answer_is_named(
-    environment: Environment, monkeypatch: pytest.MonkeyPatch, variable: str, words: str
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, variable: str, text: str
 ) -> None:
-    Machine(monkeypatch, words)
+    Machine(monkeypatch, text)
 
     with pytest.raises(SetupError) as caught:
         screen.ensure_platform(environment, "xcb", {variable: "screen-99"})

@@ -312,8 +312,8 @@ def test_other_events_state_nothing() -> None:
 
 def test_what_became_of_a_stream_is_stated() -> None:
     wire = Wire()
-    told = {"reason": "reset", "last_event_id": "41", "attempt": 2, "retry_s": 3}
-    assert wire.event("stream_broken", request=7, **told) == [
+    reported = {"reason": "reset", "last_event_id": "41", "attempt": 2, "retry_s": 3}
+    assert wire.event("stream_broken", request=7, **reported) == [
         StreamBroken(1, "server#1", 1.0, 1000.0, 7, "reset", "41", 2, 3.0)
     ]
     assert wire.event("stream_resumed", request=7, last_event_id="41", attempt=2) == [
@@ -325,9 +325,9 @@ def test_what_became_of_a_stream_is_stated() -> None:
 def test_nothing_that_a_recording_tells_of_a_stream_is_trusted(
     request_is: object, reason: object, last: object, attempt: object, retry_s: object
 ) -> None:
-    told = {"reason": reason, "last_event_id": last, "attempt": attempt, "retry_s": retry_s}
+    reported = {"reason": reason, "last_event_id": last, "attempt": attempt, "retry_s": retry_s}
     for name in ("stream_broken", "stream_resumed", "stream_closed"):
-        facts = Wire().event(name, request=request_is, **told)
+        facts = Wire().event(name, request=request_is, **reported)
         assert len(facts) <= (type(request_is) is int)
         for fact in facts:
             assert isinstance(fact, StreamBroken | StreamResumed)

@@ -409,7 +409,7 @@ def test_progress_in_the_response_to_another_request_is_said_to_be(
     assert _violations(wire.receive(progress("a", 2), progress("b", 2))) == [strays, ()]
     (odd,) = _violations(wire.receive(progress("a", "x")))
     assert odd[1:] == strays
-    wire.event("http_events", exchange=9)  # of a request that nobody told of
+    wire.event("http_events", exchange=9)  # of a request that nobody mentioned
     assert _violations(wire.receive(progress("a", 4))) == [()]
 
 

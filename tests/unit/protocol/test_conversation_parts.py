@@ -15,7 +15,7 @@ def _request(identity: object, method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
 
 
-def _told(what: str, **params: Any) -> dict[str, Any]:
+def _reported(what: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": f"notifications/{what}", "params": params}
 
 
@@ -27,7 +27,7 @@ def _of(identity: object) -> dict[str, Any]:
 def test_an_event_belongs_to_the_stream_that_it_names(named: object, is_known: bool) -> None:
     wire = Wire()
     stream = wire.send(_request(7, "events/stream", name="build.finished"))
-    part, received = wire.receive(_told("events/event", eventId="e", data={}, **_of(named)))
+    part, received = wire.receive(_reported("events/event", eventId="e", data={}, **_of(named)))
     assert isinstance(part, PartReceived)
     assert part.request == (stream.number if is_known else None)
     assert isinstance(received, NotificationReceived)
@@ -38,7 +38,7 @@ def test_an_event_belongs_to_the_stream_that_it_names(named: object, is_known: b
 def test_a_heartbeat_is_no_event() -> None:
     wire = Wire()
     wire.send(_request(7, "events/stream", name="build.finished"))
-    part, _ = wire.receive(_told("events/heartbeat", cursor="c", **_of(7)))
+    part, _ = wire.receive(_reported("events/heartbeat", cursor="c", **_of(7)))
     assert kind_of(Channel.RECEIVED, part) is FrameKind.NOTIFICATION
 
 
@@ -46,8 +46,8 @@ def test_a_heartbeat_is_no_event() -> None:
 def test_a_partial_result_belongs_to_the_call_whose_token_it_has(member: str) -> None:
     wire = Wire()
     call = wire.send(_request(1, "tools/call", name="report", _meta={member: "p"}))
-    told = _told("tools/partial_result", seq=0, content=[], **{member: "p"})
-    part, received = wire.receive(told)
+    reported = _reported("tools/partial_result", seq=0, content=[], **{member: "p"})
+    part, received = wire.receive(reported)
     assert isinstance(part, PartReceived)
     assert part.request == call.number
     assert isinstance(received, NotificationReceived)
@@ -57,9 +57,9 @@ def test_a_partial_result_belongs_to_the_call_whose_token_it_has(member: str) ->
 def test_events_among_many_other_notifications_belong_to_their_stream() -> None:
     wire = Wire()
     stream = wire.send(_request(7, "events/stream", name="b", _meta={"progressToken": "t"}))
-    log = _told("message", level="info", data="x")
-    told = [*[log] * 20, _told("events/event", eventId="e", data={}, **_of(7)), *[log] * 20]
-    run = wire.framer.received([as_bytes(each) for each in told], 1.0, 1.0)
+    log = _reported("message", level="info", data="x")
+    reported = [*[log] * 20, _reported("events/event", eventId="e", data={}, **_of(7)), *[log] * 20]
+    run = wire.framer.received([as_bytes(each) for each in reported], 1.0, 1.0)
     parts = [each for each in wire.conversation.read(run) if isinstance(each, PartReceived)]
     assert [part.request for part in parts] == [stream.number]
 
@@ -71,7 +71,7 @@ _TICK = {"progressToken": "t", "progress": 1, "content": [{"type": "text", "text
 def test_progress_with_content_is_progress_and_a_part_of_its_request(content: object) -> None:
     wire = Wire()
     call = wire.send(_request(1, "tools/call", name="report", _meta={"progressToken": "t"}))
-    tick, part = wire.receive(_told("progress", **{**_TICK, "content": content}))
+    tick, part = wire.receive(_reported("progress", **{**_TICK, "content": content}))
     assert isinstance(tick, ProgressReceived)
     assert tick.findings == ()
     assert isinstance(part, PartReceived)
@@ -85,7 +85,7 @@ def test_content_is_found_among_many_ticks_however_often_it_comes(before: int) -
     wire = Wire()
     wire.send(_request(1, "tools/call", name="report", _meta={"progressToken": "t"}))
     known = {"progressToken": "t", "note": {"a": 1}}
-    ticks = [_told("progress", progress=each, **known) for each in range(40)]
+    ticks = [_reported("progress", progress=each, **known) for each in range(40)]
     for _ in range(before):
         wire.conversation.read(wire.framer.received([as_bytes(e) for e in ticks], 1.0, 1.0))
     for place in (0, 7, 39):

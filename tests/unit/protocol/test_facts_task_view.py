@@ -119,7 +119,9 @@ def test_three_statuses_are_the_end() -> None:
 
 def test_moments_are_wall_seconds_where_they_can_be_reported() -> None:
     assert parsed_moment("1970-01-01T00:01:00Z") == 60.0
-    assert [parsed_moment(words) for words in (None, "", "1970-01-01T00:01:00")] == [None] * 3
+    assert [parsed_moment(arguments) for arguments in (None, "", "1970-01-01T00:01:00")] == [
+        None
+    ] * 3
 
 
 @given(

@@ -30,7 +30,7 @@ def test_marked_arguments_are_found_below_objects_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "words"),
+    ("properties", "text"),
     [
         ({"a": marked("")}, '"x-mcp-header" of "a" is "", not a valid header name'),
         ({"a": marked("two words")}, "not a valid header name"),
@@ -47,9 +47,9 @@ def test_marked_arguments_are_found_below_objects_too() -> None:
     ],
 )
 def test_marks_that_break_a_rule_are_reported_and_name_no_argument(
-    properties: dict[str, Any], words: str
+    properties: dict[str, Any], text: str
 ) -> None:
-    assert words in header_parameters_error(schema(**properties))
+    assert text in header_parameters_error(schema(**properties))
     assert marked_arguments(schema(**properties), {"a": "1", "b": "2"}) == {}
 
 
@@ -71,7 +71,7 @@ def test_a_schema_of_any_depth_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("odd", "words"),
+    ("odd", "text"),
     [
         ({"$defs": {"Shared": schema(b=marked("A"))}}, '"$defs.Shared.b" is inside "$defs"'),
         ({"if": {}, "then": schema(b=marked("A"))}, 'of "then.b" is inside "then"'),
@@ -80,8 +80,8 @@ def test_a_schema_of_any_depth_is_read() -> None:
         (marked("A"), "on the schema itself does not name an argument"),
     ],
 )
-def test_marks_where_no_argument_is_meant_are_reported(odd: dict[str, Any], words: str) -> None:
-    assert words in header_parameters_error({**schema(z=marked("Fine")), **odd})
+def test_marks_where_no_argument_is_meant_are_reported(odd: dict[str, Any], text: str) -> None:
+    assert text in header_parameters_error({**schema(z=marked("Fine")), **odd})
     assert marked_arguments({**schema(z=marked("Fine")), **odd}, {"z": "1"}) == {}
 
 

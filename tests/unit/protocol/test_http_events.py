@@ -1,4 +1,4 @@
-"""What is told of HTTP bodies: as little as possible, and all of it comes back."""
+"""Events of HTTP bodies: as little as possible, and all of it comes back."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def events_of(stream: bytes) -> list[SseEvent]:
 
 def test_events_alike_are_reported_once_with_their_count() -> None:
     teller = BodyNotes()
-    told = teller.report_events(4, events_of(b"data: 1\n\ndata: 2\n\nid: 9\ndata: 3\n\n"))
-    assert told == [
+    reported = teller.report_events(4, events_of(b"data: 1\n\ndata: 2\n\nid: 9\ndata: 3\n\n"))
+    assert reported == [
         {"before": "data: ", "after": "\n\n", "count": 2},
         {"before": "id: 9\ndata: ", "after": "\n\n", "id": "9", "count": 1},
     ]
@@ -63,10 +63,10 @@ def test_events_without_messages_that_tell_alike_are_one_entry_of_bounded_size()
         {"raw": "event: a\n\nevent: b\ndata: c\n\n", "count": 0},
     ]
     names = b"".join(b"event: %d\n\n" % n for n in range(20_000))
-    told = BodyNotes().report_events(1, events_of(names))
-    assert "".join(entry["raw"] for entry in told).encode() == names
-    assert max(len(entry["raw"]) for entry in told) <= 64 * 1024
-    assert len(told) == 1 + len(names) // (64 * 1024)
+    reported = BodyNotes().report_events(1, events_of(names))
+    assert "".join(entry["raw"] for entry in reported).encode() == names
+    assert max(len(entry["raw"]) for entry in reported) <= 64 * 1024
+    assert len(reported) == 1 + len(names) // (64 * 1024)
 
 
 def test_events_alike_but_for_their_ids_are_one_entry() -> None:
@@ -84,7 +84,7 @@ def test_events_alike_but_for_their_ids_are_one_entry() -> None:
     assert teller.report_run(4, run) == [entry]
     again = SseParser(MOST)
     again.feed(b"id: 3\ndata: x\n\n")
-    # What stands around the last event of a run is what was told last.
+    # What stands around the last event of a run came last.
     assert teller.report_events(4, again.feed(b"id: 3\ndata: d\n\n")) == []
 
 

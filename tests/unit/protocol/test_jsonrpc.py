@@ -96,7 +96,7 @@ def test_any_bytes_have_a_kind(raw: bytes, is_complete: bool) -> None:
 def test_what_is_no_message_is_a_kind_with_a_reason(raw: bytes, kind: Kind, violation: str) -> None:
     envelope = decode(raw)
     assert envelope.kind is kind
-    assert any(violation in words for words in envelope.violations)
+    assert any(violation in text for text in envelope.violations)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_messages_that_break_a_rule_are_read_and_described(
 ) -> None:
     envelope = decode(as_bytes(message))
     assert envelope.kind is kind
-    assert any(violation in words for words in envelope.violations)
+    assert any(violation in text for text in envelope.violations)
 
 
 def test_a_batch_is_recognised() -> None:

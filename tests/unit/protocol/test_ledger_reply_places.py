@@ -15,7 +15,7 @@ def frame(number: int, part: Part | None = None) -> Frame:
 
 
 @pytest.mark.parametrize(
-    ("raw", "is_told"),
+    ("raw", "is_reported"),
     [
         (b'{"event":"http_events","exchange":4,"events":[]}', True),
         (b'{ "event" : "http_events" , "exchange" : 4 }', True),
@@ -26,8 +26,8 @@ def frame(number: int, part: Part | None = None) -> Frame:
         (b"", False),
     ],
 )
-def test_an_event_tells_the_exchange_that_follows(raw: bytes, is_told: bool) -> None:
-    assert ReplyPlaces().begin(raw) is is_told
+def test_an_event_tells_the_exchange_that_follows(raw: bytes, is_reported: bool) -> None:
+    assert ReplyPlaces().begin(raw) is is_reported
 
 
 def test_what_stands_in_the_replys_batch_is_late_by_its_place() -> None:

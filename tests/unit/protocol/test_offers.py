@@ -112,11 +112,11 @@ def test_odd_members_of_other_items_do_no_harm() -> None:
 def test_a_tool_whose_schema_was_not_decoded_keeps_its_name_and_words_stand_in_its_place() -> None:
     deep = Elided(12_350, is_too_deep=True)
     page = read_tools({"tools": [{"name": "a", "inputSchema": deep}]})
-    words = "a value of 12,350 bytes, nested too deeply to decode"
+    text = "a value of 12,350 bytes, nested too deeply to decode"
     assert page.items == (
-        Tool("a", None, None, {}, "forbidden", {"name": "a", "inputSchema": words}),
+        Tool("a", None, None, {}, "forbidden", {"name": "a", "inputSchema": text}),
     )
-    assert page.errors == (f'tools 1: "inputSchema" is {words}',)
+    assert page.errors == (f'tools 1: "inputSchema" is {text}',)
 
 
 def test_what_was_not_decoded_is_no_name_and_no_title() -> None:

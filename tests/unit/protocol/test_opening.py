@@ -104,18 +104,18 @@ def test_a_slow_server_of_the_per_request_era_is_asked_again_with_patience() -> 
 
 
 @pytest.mark.parametrize(
-    ("reply", "words"),
+    ("reply", "text"),
     [
         (_unsupported("2099-01-01"), "The server supports only 2099-01-01"),
         (_unsupported("1999-01-01", "x"), "The server supports only 1999-01-01, x"),
     ],
 )
-def test_no_common_revision_is_an_error(reply: RequestAnswered, words: str) -> None:
+def test_no_common_revision_is_an_error(reply: RequestAnswered, text: str) -> None:
     opening = ConnectionOpening(CLIENT)
     opening.first()
     error = opening.after(reply)
     assert isinstance(error, ErrorDetails)
-    assert words in error.what
+    assert text in error.what
     assert error.hint
 
 

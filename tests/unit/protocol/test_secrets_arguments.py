@@ -8,7 +8,7 @@ from mcp_progress_monitor.protocol.secrets import holds_login, replaced_argument
 
 
 @pytest.mark.parametrize(
-    ("words", "shown"),
+    ("arguments", "shown"),
     [
         (("--api-key", "s"), ("--api-key", "***")),
         (("--token=s",), ("--token=***",)),
@@ -46,8 +46,8 @@ from mcp_progress_monitor.protocol.secrets import holds_login, replaced_argument
         (("@scope/server@1.0", "a@b.example"), ("@scope/server@1.0", "a@b.example")),
     ],
 )
-def test_what_may_be_shown_of_arguments(words: tuple[str, ...], shown: tuple[str, ...]) -> None:
-    assert shown_arguments(words) == shown
+def test_what_may_be_shown_of_arguments(arguments: tuple[str, ...], shown: tuple[str, ...]) -> None:
+    assert shown_arguments(arguments) == shown
 
 
 def test_each_secret_is_reported_with_its_name() -> None:
@@ -57,8 +57,8 @@ def test_each_secret_is_reported_with_its_name() -> None:
         found.append((name, value))
         return value
 
-    words = ("--api-key=k", "mongodb://u:p@h/?authToken=t", "x")
-    assert replaced_arguments(words, note) == words
+    arguments = ("--api-key=k", "mongodb://u:p@h/?authToken=t", "x")
+    assert replaced_arguments(arguments, note) == arguments
     assert found == [("api-key", "k"), ("password", "p"), ("authToken", "t")]
 
 

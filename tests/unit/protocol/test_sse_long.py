@@ -1,4 +1,4 @@
-"""Long events: read as they come, in little room, and told in pieces that make up each byte."""
+"""Long events: read as they come, in little room, and reported in pieces that make up each byte."""
 
 from __future__ import annotations
 

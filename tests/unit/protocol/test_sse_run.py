@@ -61,7 +61,7 @@ NEAR_MISSES = (
 )
 
 
-def told(run: SseRun) -> list[SseEvent]:
+def reported(run: SseRun) -> list[SseEvent]:
     """The events of a run, each by itself."""
     ids: list[str] | list[None] = run.ids or [None] * len(run.datas)
     name = "message" if b"event: message" in run.opening + run.middle else ""
@@ -85,7 +85,7 @@ def all_at_once(chunks: list[bytes]) -> tuple[list[SseEvent], str | None, int]:
     for chunk in chunks:
         run = parser.feed_alike(chunk)
         count += 0 if run is None else len(run.datas)
-        events += parser.feed(chunk) if run is None else told(run)
+        events += parser.feed(chunk) if run is None else reported(run)
     return [*events, *parser.end()], parser.last_event_id, count
 
 

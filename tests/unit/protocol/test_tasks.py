@@ -158,12 +158,12 @@ def test_the_reply_to_tasks_result_is_the_result_of_the_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("meta", "words"),
+    ("meta", "text"),
     [({}, "names no task"), ({"_meta": {RELATED_TASK: {"taskId": "U"}}}, 'names the task "U"')],
 )
-def test_a_result_that_does_not_name_its_task_is_irregular(meta: JsonObject, words: str) -> None:
+def test_a_result_that_does_not_name_its_task_is_irregular(meta: JsonObject, text: str) -> None:
     stated = _ask(_begun(), "tasks/result", result(0, content=[], **meta))
-    assert texts(stated.findings) == (f'the result\'s "_meta" {words} instead of "T"',)
+    assert texts(stated.findings) == (f'the result\'s "_meta" {text} instead of "T"',)
 
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/result", "tasks/cancel", "tasks/update"])
@@ -338,12 +338,12 @@ def test_no_order_of_messages_about_tasks_is_too_much(
     story: list[tuple[str, JsonObject, JsonObject, bool]],
 ) -> None:
     wire = Wire()
-    for number, (method, params, reply, is_told) in enumerate(story):
+    for number, (method, params, reply, is_reported) in enumerate(story):
         wire.send(request(number, method, **params))
         facts = wire.receive(result(number, **reply))
         assert isinstance(facts[0], RequestAnswered)
         assert all(isinstance(fact, TaskStated) for fact in facts[1:])
-        if is_told:
+        if is_reported:
             wire.receive(notification("notifications/tasks/status", **params))
     assert wire.conversation.open_requests == 0
 

@@ -75,7 +75,7 @@ def test_a_plain_call_is_made_plainly_whatever_the_tool_demands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offer", "support", "method", "words"),
+    ("offer", "support", "method", "text"),
     [
         (BARE, "optional", "tools/call", "The server does not support tasks for tool calls"),
         (PLAIN, None, "tools/call", "The server does not support tasks for tool calls"),
@@ -84,9 +84,9 @@ def test_a_plain_call_is_made_plainly_whatever_the_tool_demands() -> None:
     ],
 )
 def test_what_cannot_be_a_task_is_refused_with_a_message(
-    offer: TaskOffer, support: str | None, method: str, words: str
+    offer: TaskOffer, support: str | None, method: str, text: str
 ) -> None:
-    with pytest.raises(UserError, match=words):
+    with pytest.raises(UserError, match=text):
         params(TaskAugmentation(as_task=True), offer, support, method)
 
 

@@ -1,4 +1,4 @@
-"""What is not sound, told once for each kind."""
+"""What is not sound, reported once for each kind."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_a_header_tells_part_number_and_base(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         (b"", "is empty"),
         (b"\x00\x01\x02\xff" * 50, "not a recording"),
@@ -48,11 +48,11 @@ def test_a_header_tells_part_number_and_base(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_recording_that_can_be_read_is_refused(
-    tmp_path: Path, content: bytes, words: str
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     path = tmp_path / "a.mcprec"
     path.write_bytes(content)
-    with pytest.raises(UserError, match=words) as refused:
+    with pytest.raises(UserError, match=message) as refused:
         parts_of(path, RecordingFaults())
     assert refused.value.details.where == str(path)
     assert refused.value.details.hint

@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     return notes_path(tmp_path / "one.mcprec")
 
 
-def _told(notes: Notes) -> str:
+def _reported(notes: Notes) -> str:
     return "" if notes.error is None else notes.error.what
 
 
@@ -135,11 +135,11 @@ def test_notes_that_cannot_be_saved_are_kept_and_saved_with_the_next(tmp_path: P
     path = notes_path(tmp_path / "folder" / "one.mcprec")
     notes = Notes(path)
     notes.set_marked([1], is_marked=True)
-    assert _told(notes) == "Cannot save marks and notes"
+    assert _reported(notes) == "Cannot save marks and notes"
     assert notes.is_marked(1)
     path.parent.mkdir()
     notes.set_marked([2], is_marked=True)
-    assert _told(notes) == ""
+    assert _reported(notes) == ""
     assert list(Notes(path).numbers) == [1, 2]
 
 

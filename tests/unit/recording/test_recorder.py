@@ -77,7 +77,7 @@ async def written(recorder: Recorder) -> None:
     """Wait until everything taken so far is on disk."""
     with anyio.fail_after(5):
         while recorder.error is None and recorder.waiting_bytes:  # noqa: ASYNC110
-            await anyio.sleep(0.001)  # nobody but a test needs to be told
+            await anyio.sleep(0.001)  # only a test waits for this
 
 
 def take(recorder: Recorder, *taken: Taken) -> list[Frame]:
@@ -336,14 +336,14 @@ class TestFailures:
             assert (lost.number, lost.raw) == (1, b"")
 
     @pytest.mark.parametrize(
-        ("make", "words"),
+        ("make", "text"),
         [
             (lambda path: path.write_bytes(b"mine"), "already exists"),
             (lambda path: path.parent.rmdir(), "cannot be created"),
         ],
     )
     async def test_what_cannot_be_begun_is_reported_at_once_and_kept_in_memory(
-        self, tmp_path: Path, make: object, words: str
+        self, tmp_path: Path, make: object, text: str
     ) -> None:
         path = tmp_path / "folder" / "a.mcprec"
         path.parent.mkdir()
@@ -351,7 +351,7 @@ class TestFailures:
         async with running(Recorder(path)) as recorder:
             assert recorder.error is not None
             assert recorder.error.what.startswith("The session is not being recorded")
-            assert words in recorder.error.what
+            assert text in recorder.error.what
             frames = take(recorder, *flood(Wire(), 3))
             assert recorder.timeline.frames(0, 9) == frames
             assert recorder.path is None

@@ -1,4 +1,4 @@
-"""A recorder whose loop was held: the disk could not be told anything, and is not to blame."""
+"""A recorder whose loop was held: it could not write, and the disk is not to blame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a disk answers becomes words: what, where, what to try, and that all else goes on."""
+"""Whatever a disk answers becomes an error: what, where, what to try, and that all else goes on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATH = Path("/data/a.mcprec")
 
 
 @pytest.mark.parametrize(
-    ("number", "words"),
+    ("number", "text"),
     [
         (errno.ENOSPC, "the disk is full"),
         (errno.EDQUOT, "the disk is full"),
@@ -25,10 +25,10 @@ PATH = Path("/data/a.mcprec")
         (errno.EIO, "cannot be written"),
     ],
 )
-def test_each_answer_has_words_of_its_own(number: int, words: str) -> None:
+def test_each_answer_has_words_of_its_own(number: int, text: str) -> None:
     found = refusal(OSError(number, "as the system says"), PATH, has_begun=True)
     assert found.what.startswith("Recording stopped: ")
-    assert words in found.what
+    assert text in found.what
     assert found.where == str(PATH)
     assert found.detail == "as the system says"
     assert "continues" in found.hint

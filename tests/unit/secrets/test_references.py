@@ -1,4 +1,4 @@
-"""References to secrets: resolved late, told of when they lead nowhere, never shown resolved."""
+"""References to secrets: resolved late, reported when they lead nowhere, never shown resolved."""
 
 from __future__ import annotations
 

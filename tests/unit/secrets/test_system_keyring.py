@@ -1,4 +1,4 @@
-"""The system's keyring: used where there is one, told of in words where it fails."""
+"""The system's keyring: used where there is one, reported as text where it fails."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_secret_that_may_not_be_deleted_is_reported(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "text"),
     [
         (KeyringLocked("locked"), "is locked"),
         (InitError("no bus"), "Cannot reach"),
@@ -110,11 +110,11 @@ def test_a_secret_that_may_not_be_deleted_is_reported(backend: Backend) -> None:
     ],
 )
 def test_each_failure_has_its_words_and_a_way_out(
-    backend: Backend, error: Exception, words: str
+    backend: Backend, error: Exception, text: str
 ) -> None:
     backend.error = error
     details = _error("work/API_KEY")
-    assert words in details.what
+    assert text in details.what
     assert details.where == "work/API_KEY"
     assert "${env:NAME}" in details.hint
     assert details.detail == (str(error) or "ValueError")

@@ -1,4 +1,4 @@
-"""A server that is a function of what it is told, without a process."""
+"""A server that is a function of what it receives, without a process."""
 
 from __future__ import annotations
 

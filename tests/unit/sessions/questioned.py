@@ -89,7 +89,7 @@ class Questioned:
         self.server = PlayedServer(script)
         self.connection = connection_to(self.server)
         self.clock = CallClock(0.0)
-        self.told: list[frozenset[int]] = []
+        self.reported: list[frozenset[int]] = []
         self.settings = ServerSettings(rules=rules, roots=tuple(roots))
         self._heard = anyio.Event()
         self.questions = Questions(self._tell, self._hold)
@@ -111,7 +111,7 @@ class Questioned:
         return Hold([self.clock], Clock().monotonic)
 
     def _tell(self, questions: frozenset[int]) -> None:
-        self.told.append(questions)
+        self.reported.append(questions)
         self._heard.set()
 
     async def asked(self, count: int = 1) -> list[Question]:

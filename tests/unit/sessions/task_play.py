@@ -86,7 +86,7 @@ class TaskServer(PlayedServer):
 
 
 def of_extension(status: str, **members: Any) -> Any:
-    """A state of the extension, to be told by a look."""
+    """A state of the extension, as the reply to a look."""
     return task_of(EXTENDED, status, **members)
 
 

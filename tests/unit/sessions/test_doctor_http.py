@@ -16,13 +16,13 @@ def report(*notes: HttpNote, url: str = URL, error: ErrorDetails | None = None) 
     return DoctorReport("s", ServerState.FAILED, url, http=notes, error=error)
 
 
-def note(status: int | None, words: str = "", body: str = "", **headers: str) -> HttpNote:
+def note(status: int | None, message: str = "", body: str = "", **headers: str) -> HttpNote:
     named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return HttpNote(f"POST {URL}", status, words, named, body)
+    return HttpNote(f"POST {URL}", status, message, named, body)
 
 
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("message", "text"),
     [
         ("[Errno -2] Name or service not known", "Unknown host name"),
         ("certificate verify failed: self-signed certificate", "not signed by a trusted authority"),
@@ -36,10 +36,10 @@ def note(status: int | None, words: str = "", body: str = "", **headers: str) ->
         ("the read timed out", "does not respond"),
     ],
 )
-def test_what_kept_a_request_from_its_host_is_reported_and_quoted(words: str, text: str) -> None:
-    (cause,) = doctor.http_causes(report(note(None, words)))
+def test_what_kept_a_request_from_its_host_is_reported_and_quoted(message: str, text: str) -> None:
+    (cause,) = doctor.http_causes(report(note(None, message)))
     assert text in cause.text
-    assert words in cause.text
+    assert message in cause.text
 
 
 def test_without_a_request_the_error_tells() -> None:
@@ -67,12 +67,12 @@ def test_headers_that_tell_something_are_quoted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "words"),
+    ("target", "message"),
     [("https://other.example/mcp", "another host"), ("/mcp/", "another path"), ("", "path")],
 )
-def test_a_redirect_tells_where_to(target: str, words: str) -> None:
+def test_a_redirect_tells_where_to(target: str, message: str) -> None:
     (cause,) = doctor.http_causes(report(note(307, location=target)))
-    assert words in cause.text
+    assert message in cause.text
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_of_each_kind_the_newest_is_reported() -> None:
 
 def test_the_fault_of_the_python_sdk_after_a_delete_is_known() -> None:
     plain = {"content_type": "text/plain; charset=utf-8"}
-    words = ("Internal Server Error", "Internal Server Error")
-    (cause,) = doctor.http_causes(report(note(500, *words, **plain)))
+    arguments = ("Internal Server Error", "Internal Server Error")
+    (cause,) = doctor.http_causes(report(note(500, *arguments, **plain)))
     assert "Python SDK 1.8 to 1.9.4" in cause.hint
     assert "1.10" in cause.hint
 

@@ -17,7 +17,7 @@ def report(*stderr: str, first: bytes = b"", **fields: Any) -> DoctorReport:
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "message"),
     [
         ("ModuleNotFoundError: No module named 'mcp'", "A Python module is missing"),
         ("/usr/bin/python3: No module named weather", "A Python module is missing"),
@@ -48,9 +48,9 @@ def report(*stderr: str, first: bytes = b"", **fields: Any) -> DoctorReport:
         ("Error: getaddrinfo ENOTFOUND api.example.org", "It cannot reach another machine"),
     ],
 )
-def test_usual_words_have_a_cause_that_quotes_them(line: str, words: str) -> None:
+def test_usual_words_have_a_cause_that_quotes_them(line: str, message: str) -> None:
     found = [cause for cause in doctor.output_causes(report("hello", line)) if cause.hint]
-    assert any(c.text.startswith(words) and line.strip()[:40] in c.text for c in found)
+    assert any(c.text.startswith(message) and line.strip()[:40] in c.text for c in found)
 
 
 @pytest.mark.parametrize("name", ["ModuleNotFoundError", "FileNotFoundError"])
@@ -74,7 +74,7 @@ def test_words_without_a_meaning_have_no_cause(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "words"),
+    ("first", "expected"),
     [
         (b"Welcome to my server!\n", "other output than messages"),
         (b"Content-Length: 52\r\n\r\n", "header before each message"),
@@ -82,9 +82,9 @@ def test_words_without_a_meaning_have_no_cause(line: str) -> None:
         (b"\x80\x81\x82\x83" * 4, "80 81 82 83"),
     ],
 )
-def test_first_bytes_that_are_no_messages_are_quoted(first: bytes, words: str) -> None:
+def test_first_bytes_that_are_no_messages_are_quoted(first: bytes, expected: str) -> None:
     (cause,) = doctor.output_causes(report(first=first))
-    assert words in cause.text
+    assert expected in cause.text
 
 
 @pytest.mark.parametrize("first", [b"", b'{"jsonrpc"', b' \n[{"a"', b'\xef\xbb\xbf{"jsonrpc"'])

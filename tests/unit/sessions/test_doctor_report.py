@@ -1,4 +1,4 @@
-"""The report on a server, and its words."""
+"""The report on a server, and its text."""
 
 from __future__ import annotations
 

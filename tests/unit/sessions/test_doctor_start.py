@@ -108,7 +108,7 @@ def test_a_command_that_is_as_it_should_be_has_no_cause(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "message"),
     [
         (0, "exit code 0"),
         (127, "did not find"),
@@ -118,9 +118,9 @@ def test_a_command_that_is_as_it_should_be_has_no_cause(tmp_path: Path) -> None:
         (-signal.SIGTERM, "Another program"),
     ],
 )
-def test_the_way_a_process_ended_tells_something(code: int, words: str) -> None:
+def test_the_way_a_process_ended_tells_something(code: int, message: str) -> None:
     (cause,) = doctor.causes_of_end(report("run", exit_code=code))
-    assert words in cause.text
+    assert message in cause.text
 
 
 @pytest.mark.parametrize(

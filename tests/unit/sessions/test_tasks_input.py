@@ -149,8 +149,8 @@ async def test_input_that_is_not_given_ends_the_job_with_words_and_cancels_the_t
         run = await play.ended()
         assert run.end is not None
         assert (run.end.fate, run.end.text) == (TaskFate.GIVEN_UP, "Refused: no")
-        told = [f for f in play.log.facts if type(f).__name__ == "CallEnded"]
-    assert [(f.request, f.outcome, f.text) for f in told] == [(1, outcome, "Refused: no")]  # type: ignore[union-attr]
+        reported = [f for f in play.log.facts if type(f).__name__ == "CallEnded"]
+    assert [(f.request, f.outcome, f.text) for f in reported] == [(1, outcome, "Refused: no")]  # type: ignore[union-attr]
     assert server.count("tasks/cancel") == 1
 
 

@@ -84,16 +84,16 @@ async def test_a_list_of_a_wrong_type_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offer", "words"),
+    ("offer", "text"),
     [
         (CORE, "does not support listing its tasks"),
         (EXTENDED, "Tasks of 2026-07-28 cannot be listed"),
     ],
 )
-async def test_what_is_not_offered_is_not_asked_for(offer: TaskOffer, words: str) -> None:
+async def test_what_is_not_offered_is_not_asked_for(offer: TaskOffer, text: str) -> None:
     server = paged([])
     async with connected(server) as connection:
-        with pytest.raises(UserError, match=words):
+        with pytest.raises(UserError, match=text):
             await list_tasks(connection, offer)
     assert server.sent == []
 

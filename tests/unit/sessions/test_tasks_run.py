@@ -365,8 +365,8 @@ def test_whatever_states_follow_each_other_a_run_ends_and_fetches_at_most_one_re
         assert end is not None
         assert end.fate in {TaskFate.ENDED, TaskFate.UNKNOWN}
         assert server.count("tasks/result") <= 1
-        told = [s for s in states if s == -32602 or (isinstance(s, str) and is_terminal(s))]
-        assert (end.fate is TaskFate.UNKNOWN) == (([*told, last])[0] == -32602)
+        reported = [s for s in states if s == -32602 or (isinstance(s, str) and is_terminal(s))]
+        assert (end.fate is TaskFate.UNKNOWN) == (([*reported, last])[0] == -32602)
 
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"SHORTEST_S": 0.0001, "_MOST_DOUBLINGS": 0}.items():

@@ -1,4 +1,4 @@
-"""Faults of disks and of other programs: said in words, nothing half done, gone when they are."""
+"""Faults of disks and of other programs: said as text, nothing half done, gone when they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SQLite or the system refuses is said in words that tell what to do."""
+"""What SQLite or the system refuses is reported with a way out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _system(number: int) -> OSError:
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "text"),
     [
         (_sqlite(sqlite3.SQLITE_FULL), "the disk is full"),
         (_system(errno.ENOSPC), "the disk is full"),
@@ -42,17 +42,17 @@ def _system(number: int) -> OSError:
         (sqlite3.ProgrammingError("no code"), "unusable"),
     ],
 )
-def test_each_refusal_has_its_words(error: sqlite3.Error | OSError, words: str) -> None:
+def test_each_refusal_has_its_words(error: sqlite3.Error | OSError, text: str) -> None:
     details = error_of(error, "The notes", Path("/somewhere/notes"))
     assert details.what.startswith("The notes cannot be used: ")
-    assert words in details.what
+    assert text in details.what
     assert details.where == str(Path("/somewhere/notes"))
     assert details.hint
     assert details.detail == str(error)
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "text"),
     [
         (sqlite3.SQLITE_IOERR_WRITE, "the disk is full"),
         (sqlite3.SQLITE_CANTOPEN, "the disk is full"),
@@ -60,10 +60,10 @@ def test_each_refusal_has_its_words(error: sqlite3.Error | OSError, words: str) 
     ],
 )
 def test_a_disk_without_room_is_full_whatever_sqlite_says_of_it(
-    code: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
-    assert words in error_of(_sqlite(code), "The notes", tmp_path / "notes").what
+    assert text in error_of(_sqlite(code), "The notes", tmp_path / "notes").what
 
 
 def test_only_a_bad_file_is_damage() -> None:

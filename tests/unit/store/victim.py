@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _PAYLOADS = (0, 10, 3_000, 20_000)
 
 
-def say(words: str) -> None:
+def say(text: str) -> None:
     """Write a line at once: nothing said is lost in a buffer."""
-    os.write(1, f"{words}\n".encode())
+    os.write(1, f"{text}\n".encode())
 
 
 async def save(folder: Path) -> None:

@@ -43,8 +43,8 @@ os.killpg(0, signal.SIGKILL)
 
 def test_it_outlives_its_starters_group_and_keeps_no_file_open(tmp_path: Path) -> None:
     noted = tmp_path / "noted"
-    words = (sys.executable, "-I", "-S", "-c", _STARTS, str(paths.import_root()), str(noted))
-    ran = subprocess.run(words, capture_output=True, check=False, start_new_session=True)
+    arguments = (sys.executable, "-I", "-S", "-c", _STARTS, str(paths.import_root()), str(noted))
+    ran = subprocess.run(arguments, capture_output=True, check=False, start_new_session=True)
     assert (ran.returncode, ran.stderr) == (-9, b"")
     deadline = time.monotonic() + PATIENCE_S
     while not noted.exists() and time.monotonic() < deadline:

@@ -97,7 +97,7 @@ def test_lines_are_recorded_however_they_were_cut(
 def test_without_memory_for_the_queue_nothing_is_recorded_and_one_line_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(*_words: object) -> None:
+    def refuse(*_texts: object) -> None:
         raise OSError(errno.ENOMEM, "no memory")
 
     monkeypatch.setattr(mmap, "mmap", refuse)

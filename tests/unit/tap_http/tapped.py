@@ -50,9 +50,9 @@ class Tapped:
         assert self.tap.recording is not None
         return self.tap.recording
 
-    def has_recorded(self, words: bytes) -> bool:
+    def has_recorded(self, text: bytes) -> bool:
         """Whether these words are recorded by now."""
-        return self.recording.exists() and words in self.recording.read_bytes()
+        return self.recording.exists() and text in self.recording.read_bytes()
 
     @property
     def frames(self) -> list[Frame]:
@@ -70,8 +70,8 @@ class Tapped:
 
     def event_entries(self) -> list[dict[str, Any]]:
         """What is recorded of events of streams."""
-        told = [event["events"] for event in self.events if event["event"] == "http_events"]
-        return [entry for entries in told for entry in entries]
+        reported = [event["events"] for event in self.events if event["event"] == "http_events"]
+        return [entry for entries in reported for entry in entries]
 
     @property
     def messages(self) -> list[tuple[str, str, dict[str, Any]]]:

@@ -114,8 +114,12 @@ async def test_the_recording_has_what_was_passed_on_and_says_so(tmp_path: Path) 
         tick(2),
         reply(7),
     ]
-    told = tap.event("script")
-    assert (told["name"], told["seed"], told["rules"]) == ("faults.txt", 1, ["1: " + script])
+    reported = tap.event("script")
+    assert (reported["name"], reported["seed"], reported["rules"]) == (
+        "faults.txt",
+        1,
+        ["1: " + script],
+    )
     assert tap.played().errors[0].what == "Changed by the script faults.txt"
     assert tap.tap.change_text == "The script faults.txt changes this session (1 rule, --seed 1)"
 

@@ -1,4 +1,4 @@
-"""Where a tap listens: at the port of its URL, at another if that is taken, or where it is told."""
+"""Where a tap listens: at the port of its URL, at another if that is taken, or as given."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ async def test_requests_sent_at_once_are_passed_on_in_turn(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("told", "led"),
+    ("reported", "led"),
     [
         ("{origin}/mcp/", "{own}/mcp/"),
         ("/mcp/?a=b#c", "/mcp/?a=b#c"),
@@ -256,7 +256,7 @@ async def test_requests_sent_at_once_are_passed_on_in_turn(tmp_path: Path) -> No
     ],
 )
 async def test_redirections_to_the_server_lead_back_through_the_tap(
-    told: str, led: str, tmp_path: Path
+    reported: str, led: str, tmp_path: Path
 ) -> None:
     location = ""
 
@@ -267,7 +267,7 @@ async def test_redirections_to_the_server_lead_back_through_the_tap(
 
     async with server(serve) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
         origin = url.removesuffix("/mcp")
-        location = told.format(origin=origin)
+        location = reported.format(origin=origin)
         await peer.write(request(tap.port, CALL))
         answer = await peer.message()
     assert f"\r\nLocation: {led.format(own=tap.tap.addresses.origin)}\r\n".encode() in answer

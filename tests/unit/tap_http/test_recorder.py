@@ -286,7 +286,7 @@ async def test_a_client_that_leaves_a_stream_of_the_newer_era_has_cancelled(tmp_
 
 
 @pytest.mark.parametrize(
-    ("told", "led"),
+    ("reported", "led"),
     [
         ("/messages?session_id=a%20b", "/messages?session_id=a%20b"),
         ("{origin}/messages?session_id=1", "{own}/messages?session_id=1"),
@@ -296,7 +296,7 @@ async def test_a_client_that_leaves_a_stream_of_the_newer_era_has_cancelled(tmp_
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 async def test_the_endpoint_of_a_legacy_stream_leads_back(
-    told: str, led: str, line_end: str, tmp_path: Path
+    reported: str, led: str, line_end: str, tmp_path: Path
 ) -> None:
     is_posted, first = anyio.Event(), ""
 
@@ -317,19 +317,19 @@ async def test_the_endpoint_of_a_legacy_stream_leads_back(
     async with server(serve) as url, tapped(url, tmp_path) as tap:
         end = line_end
         origin = url.removesuffix("/mcp")
-        first = f"event: endpoint{end}data: {told.format(origin=origin)}"
+        first = f"event: endpoint{end}data: {reported.format(origin=origin)}"
         async with client(tap.port) as stream:
             await stream.write(request(tap.port, b"", "Accept: text/event-stream"))
             there = led.format(own=tap.tap.addresses.origin)
             await stream.until(f"event: endpoint{end}data: {there}{end}{end}".encode())
-            if "elsewhere" in told:
+            if "elsewhere" in reported:
                 is_posted.set()
             else:
                 path = "/" + there.removeprefix(tap.tap.addresses.origin).lstrip("/")
                 await ask(tap, CALL, line=f"POST {path} HTTP/1.1")
             await stream.until(event(reply(7)))
             await stream.until(END)
-    if "elsewhere" not in told:
+    if "elsewhere" not in reported:
         assert [(where, mark) for where, mark, _ in tap.messages] == [
             ("demo#1", ">"),
             ("demo#1", "<"),
@@ -337,7 +337,7 @@ async def test_the_endpoint_of_a_legacy_stream_leads_back(
     assert tap.event("opened")["transport"] == "sse"
     assert tap.event("closed")["reason"] == "The event stream ended: complete"
     recorded = "".join(e.get("raw", "") for e in tap.event_entries())
-    assert told.format(origin=origin) in recorded, "the server's own words are recorded"
+    assert reported.format(origin=origin) in recorded, "the server's own words are recorded"
 
 
 async def test_a_server_that_asks_to_sign_in_is_reported_once(tmp_path: Path) -> None:
@@ -362,9 +362,9 @@ async def test_a_server_that_asks_to_sign_in_is_reported_once(tmp_path: Path) ->
     (line,) = tap.lines
     assert "requires sign-in with OAuth" in line
     assert "HAR" in line
-    told = [e for e in tap.events if e["event"] == "sign_in_required"]
-    assert "resource_metadata" in told[0]
-    assert told[1]["resource"] == "https://mcp.example.com/mcp"
+    reported = [e for e in tap.events if e["event"] == "sign_in_required"]
+    assert "resource_metadata" in reported[0]
+    assert reported[1]["resource"] == "https://mcp.example.com/mcp"
 
 
 async def test_what_is_posted_to_other_places_is_not_recorded(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ class Dialogue:
         """How often each mark was seen, by key."""
         return {mark.key: mark.count for mark in self.job(made).marks}
 
-    def words(self, made: int) -> list[str]:
+    def texts(self, made: int) -> list[str]:
         """What the marks of a job say."""
         return [mark.text for mark in self.job(made).marks]
 

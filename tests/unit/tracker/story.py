@@ -1,4 +1,4 @@
-"""A playbook: facts told one by one, as `Conversation` would state them, with a clock of its own.
+"""A playbook: facts stated one by one, as `Conversation` does, with its own clock.
 
 The story keeps the standing of its requests, so that a tick after a reply is late, as it is live.
 """
@@ -31,7 +31,7 @@ CONNECTION = "local-db#1"
 
 
 class Story:
-    """One tracker and the facts it is told. Times are seconds since the story's begin."""
+    """One tracker and its facts. Times are seconds since the story's begin."""
 
     def __init__(self, tracker: Tracker | None = None) -> None:
         self.tracker = Tracker() if tracker is None else tracker
@@ -49,7 +49,7 @@ class Story:
         self._standing.clear()
 
     def hold(self) -> None:
-        """Keep what is told from here on, for one chunk."""
+        """Keep what is reported from here on, for one chunk."""
         self._held = []
 
     def release(self) -> ChangeSet:
@@ -157,7 +157,7 @@ class Story:
     def ask_cancel(
         self, request: int, reason: str | None = "enough", grace_s: float | None = None
     ) -> ChangeSet:
-        """Say that the user wants to cancel, which the server has not been told yet."""
+        """Say that the user wants to cancel, of which the server does not know yet."""
         place = self._next(), CONNECTION, self.now, 1e9 + self.now
         return self.tell(CancelRequested(*place, request, reason, grace_s))
 

@@ -18,7 +18,7 @@ def wire() -> Dialogue:
 
 
 def _cancelled(wire: Dialogue) -> int:
-    """A call whose cancel the server was told of, at second 2."""
+    """A call whose cancel reached the server, at second 2."""
     made = wire.call()
     wire.now = 1.0
     wire.event("cancel_requested", request=made, reason="Enough", grace_s=5)
@@ -143,7 +143,7 @@ def test_a_refused_cancel_leaves_the_task_as_it_was(wire: Dialogue) -> None:
     wire.ask("tasks/cancel", taskId="T")
     wire.refuse(-32601, "not here")
     assert (wire.state(made), wire.job(made).cancel_state) == (JobState.RUNNING, "ignored")
-    assert wire.words(made) == ["tasks/cancel was refused: not here"]
+    assert wire.texts(made) == ["tasks/cancel was refused: not here"]
     wire.wait(60)
     assert wire.state(made) is JobState.RUNNING
 

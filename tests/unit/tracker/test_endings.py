@@ -50,18 +50,18 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize("words", REFUSALS)
+@pytest.mark.parametrize("expected", REFUSALS)
 def test_a_server_that_refuses_its_own_question_is_advised_of_the_older_era(
-    story: Story, words: str
+    story: Story, expected: str
 ) -> None:
     by_tool, by_error = story.call(), story.call()
-    story.reply(by_tool, {"isError": True, "content": [{"type": "text", "text": words}]})
-    story.reply(by_error, error={"code": -32603, "message": words})
+    story.reply(by_tool, {"isError": True, "content": [{"type": "text", "text": expected}]})
+    story.reply(by_error, error={"code": -32603, "message": expected})
     for request in (by_tool, by_error):
         job = story.job(request)
         assert job.state is JobState.FAILED
         assert job.failure is not None
-        assert job.failure.message == words
+        assert job.failure.message == expected
         (mark,) = job.marks
         assert mark.key == "no-questions"
         assert "--era handshake" in mark.text
@@ -120,7 +120,7 @@ def test_an_error_that_we_answered_is_our_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "exit_code", "words"),
+    ("reason", "exit_code", "text"),
     [
         ("killed", -9, "The connection ended before the reply: killed (exit code -9)"),
         ("", 0, "The connection ended before the reply (exit code 0)"),
@@ -131,11 +131,11 @@ def test_an_error_that_we_answered_is_our_own() -> None:
         ),
     ],
 )
-def test_a_lost_job_says_all_that_is_known(reason: str, exit_code: int | None, words: str) -> None:
+def test_a_lost_job_says_all_that_is_known(reason: str, exit_code: int | None, text: str) -> None:
     ending = endings.of_close(ConnectionClosed(1, "s#1", 0.0, 0.0, reason, exit_code))
     assert ending.state is JobState.LOST
     assert ending.failure is not None
-    assert ending.failure.message == words
+    assert ending.failure.message == text
 
 
 def test_a_lost_job_says_what_comes_next_where_that_is_known() -> None:
@@ -153,8 +153,8 @@ def test_a_job_whose_server_the_user_disconnected_is_lost_and_nothing_went_wrong
     closed = ConnectionClosed(1, "s#1", 0.0, 0.0, reason, 0, is_wanted=True)
     ending = endings.of_close(closed)
     assert ending.state is JobState.LOST
-    words = "You disconnected the server; the reply had not arrived"
-    assert ending.failure == Failure("local", words, is_wanted=True)
+    text = "You disconnected the server; the reply had not arrived"
+    assert ending.failure == Failure("local", text, is_wanted=True)
 
 
 def test_a_cancel_without_a_reason_still_says_something() -> None:

@@ -408,9 +408,9 @@ def test_a_young_job_has_an_interval_that_holds() -> None:
         chance = random.Random(seed)  # noqa: S311 - the same jobs each time
         deliveries = [(piece + chance.uniform(-0.45, 0.45), piece) for piece in range(1, 41)]
         seen = _estimates(deliveries, total=200, from_s=4)
-        told = [(at, span) for at, (_, span) in seen if span is not None]
-        spans += [span[0] <= 200 - at <= span[1] for at, span in told]
-        assert told[0][0] < 12
+        reported = [(at, span) for at, (_, span) in seen if span is not None]
+        spans += [span[0] <= 200 - at <= span[1] for at, span in reported]
+        assert reported[0][0] < 12
         assert seen[-1][1].span_s is None
     assert spans.count(True) > 0.95 * len(spans)
 

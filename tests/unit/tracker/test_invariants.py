@@ -97,8 +97,8 @@ def test_no_sequence_of_facts_breaks_the_tracker(
         before = set(tracker.jobs())
         changes = tracker.apply(chunk, now)
         after = set(tracker.jobs())
-        told = [fact for fact in chunk if isinstance(fact, ProgressReceived)]
-        assert [fact for _, _, fact in changes.ticks] == told
+        reported = [fact for fact in chunk if isinstance(fact, ProgressReceived)]
+        assert [fact for _, _, fact in changes.ticks] == reported
         assert (before | set(changes.added)) - set(changes.removed) == after
         assert changes.moved <= changes.progressed <= after
         for job in after:

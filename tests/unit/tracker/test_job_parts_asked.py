@@ -44,7 +44,7 @@ def stated(number: int, requests: dict[str, Any]) -> TaskStated:
     )
 
 
-def told(asked: JobQuestions) -> list[tuple[int, str, object, float | None]]:
+def reported(asked: JobQuestions) -> list[tuple[int, str, object, float | None]]:
     return [(each.number, each.key, each.answer, each.answered_at) for each in asked.history]
 
 
@@ -52,7 +52,7 @@ def test_the_answers_of_a_round_are_reported_with_its_questions() -> None:
     asked = JobQuestions()
     asked.require(reply(4, {"a": asks("One"), "b": asks("Two")}))
     asked.note_answers({"b": {"action": "decline"}}, 3.0)
-    assert told(asked) == [(4, "a", None, None), (4, "b", {"action": "decline"}, 3.0)]
+    assert reported(asked) == [(4, "a", None, None), (4, "b", {"action": "decline"}, 3.0)]
     assert asked.history[0].params == {"message": "One"}
 
 
@@ -62,14 +62,14 @@ def test_a_key_that_comes_again_in_the_next_round_is_another_question() -> None:
     asked.note_answers({"a": 1}, 3.0)
     asked.require(reply(8, {"a": asks("Again")}, 5.0))
     asked.note_answers({"a": 2}, 6.0)
-    assert told(asked) == [(4, "a", 1, 3.0), (8, "a", 2, 6.0)]
+    assert reported(asked) == [(4, "a", 1, 3.0), (8, "a", 2, 6.0)]
 
 
 def test_a_task_that_states_its_questions_again_asks_them_once() -> None:
     asked = JobQuestions()
     asked.note_of_task(stated(4, {"a": asks("One")}))
     asked.note_of_task(stated(6, {"a": asks("One"), "b": asks("Two")}))
-    assert [(number, key) for number, key, _, _ in told(asked)] == [(4, "a"), (6, "b")]
+    assert [(number, key) for number, key, _, _ in reported(asked)] == [(4, "a"), (6, "b")]
 
 
 def test_what_is_no_question_does_no_harm_and_the_newest_are_kept() -> None:

@@ -1,4 +1,4 @@
-"""Questions of tasks are told apart by what they ask."""
+"""Questions of tasks are kept apart by what they ask."""
 
 from __future__ import annotations
 

@@ -106,10 +106,10 @@ def test_a_key_that_stands_for_another_question_is_open_again_and_marked(wire: D
     wire.ask("tasks/update", taskId="T", inputResponses={"k": {"action": "accept"}})
     wire.reply(resultType="complete")
     wire.poll(flat("input_required", inputRequests=asks[0]))  # it has not read the answer yet
-    assert (wire.state(made), wire.words(made)) == (JobState.RUNNING, [])
+    assert (wire.state(made), wire.texts(made)) == (JobState.RUNNING, [])
     number = wire.poll(flat("input_required", inputRequests=asks[1]))
     assert (wire.state(made), wire.job(made).questions) == (JobState.NEEDS_YOU, (number,))
-    assert wire.words(made) == ["the key k was already used for another question"]
+    assert wire.texts(made) == ["the key k was already used for another question"]
     number = wire.poll(flat("input_required", inputRequests=asks[2]))  # not even answered
     assert (wire.marks(made), wire.job(made).questions) == ({violations.TASK: 2}, (number,))
     wire.ask("tasks/update", taskId="T", inputResponses={"k": {"action": "decline"}})
@@ -130,7 +130,7 @@ def test_a_refused_update_is_marked(wire: Dialogue) -> None:
     made = wire.begin(is_flat=True)
     wire.ask("tasks/update", taskId="T", inputResponses={})
     wire.refuse(-32602, "no such key")
-    assert wire.words(made) == ["tasks/update was refused: no such key"]
+    assert wire.texts(made) == ["tasks/update was refused: no such key"]
     assert wire.state(made) is JobState.RUNNING
 
 

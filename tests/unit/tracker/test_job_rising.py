@@ -24,15 +24,15 @@ def run_of(
     values: Sequence[float],
     total: float | None = 500,
     requests: Sequence[int] | None = None,
-    words: str | None = None,
+    text: str | None = None,
 ) -> FactRun:
     """Ticks of request 1, if no others are given, from frame 10 on."""
     count, stamp = len(values), ("s#1", AT, 1e9 + AT)
     owners = [1] * count if requests is None else requests
     totals = [total] * count
     columns = (range(10, 10 + count), repeat(stamp), repeat("a"), owners, values, totals)
-    ticks = list(zip(*columns, repeat(words), strict=False))
-    return FactRun(AT, ticks, owners, values, totals, has_no_message=words is None)
+    ticks = list(zip(*columns, repeat(text), strict=False))
+    return FactRun(AT, ticks, owners, values, totals, has_no_message=text is None)
 
 
 def job_at(progress: float, total: float | None = 500, at: float = 2.0) -> Job:
@@ -47,7 +47,7 @@ def test_ticks_that_rise_up_to_the_total_are_rising() -> None:
     assert rising.is_rising(job_at(5), run_of([6, 7.5, 500]))
     assert rising.is_rising(job_at(5, 500.0), run_of([6]))
     assert rising.is_rising(job_at(5, None), run_of([6, 10**400], None))
-    assert rising.is_rising(job_at(5), run_of([6, 7], words="half"))
+    assert rising.is_rising(job_at(5), run_of([6, 7], text="half"))
 
 
 @pytest.mark.parametrize(

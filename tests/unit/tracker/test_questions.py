@@ -287,19 +287,19 @@ def test_a_round_without_a_state_finds_its_job_by_what_it_asks_for(wire: Dialogu
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changed", "text"),
     [
         ({"requestState": "S1"}, "its state is not the one that the server sent"),
         ({"name": "other"}, "its parameters differ from the original request"),
     ],
 )
 def test_a_round_that_changes_more_than_it_may_is_marked(
-    wire: Dialogue, changed: dict[str, Any], words: str
+    wire: Dialogue, changed: dict[str, Any], text: str
 ) -> None:
     made = wire.call()
     _require(wire)
     wire.call(**{"inputResponses": {"k": {}}, "requestState": "s1", **changed})
-    assert wire.words(made) == [f"The request was sent again, but {words}"]
+    assert wire.texts(made) == [f"The request was sent again, but {text}"]
     assert wire.marks(made) == {rules.REQUEST_CHANGED.kind: 1}
 
 
@@ -333,9 +333,9 @@ def test_a_reply_that_requires_input_ends_a_cancelled_job(wire: Dialogue) -> Non
 def test_the_one_who_asks_no_more_ends_the_job(wire: Dialogue) -> None:
     made = wire.call()
     _require(wire)
-    words = "The server asked again after 10 rounds"
-    wire.event("call_ended", request=made, outcome="failed", text=words)
-    assert (wire.state(made), wire.failure(made)) == (JobState.FAILED, words)
+    message = "The server asked again after 10 rounds"
+    wire.event("call_ended", request=made, outcome="failed", text=message)
+    assert (wire.state(made), wire.failure(made)) == (JobState.FAILED, message)
     assert wire.job(made).questions == ()
 
 

@@ -128,7 +128,7 @@ def test_a_result_refused_before_the_end_is_not_the_end(wire: Dialogue) -> None:
     wire.ask("tasks/result", taskId="T")
     wire.refuse(-32602, "not ready")
     assert wire.state(made) is JobState.RUNNING
-    assert wire.words(made) == ["tasks/result was refused: not ready"]
+    assert wire.texts(made) == ["tasks/result was refused: not ready"]
     wire.tell(nested("failed"))
     wire.ask("tasks/result", taskId="T")
     wire.refuse(-32602, "wrong arguments")
@@ -178,18 +178,18 @@ def test_a_failed_task_of_the_extension_has_its_error(wire: Dialogue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
+    ("status", "text"),
     [
         ("completed", "The task is completed, but its result is missing"),
         ("failed", "The task is failed, but its error is missing"),
     ],
 )
 def test_what_a_poll_of_the_extension_lacks_is_marked(
-    wire: Dialogue, status: str, words: str
+    wire: Dialogue, status: str, text: str
 ) -> None:
     made = wire.begin(is_flat=True)
     wire.poll(flat(status))
-    assert wire.words(made) == [words]
+    assert wire.texts(made) == [text]
     assert wire.state(made).is_over
 
 
@@ -197,7 +197,7 @@ def test_a_result_before_the_end_is_marked_and_ends_nothing(wire: Dialogue) -> N
     made = wire.begin(is_flat=True)
     wire.poll(flat("working", result=TEXT))
     assert wire.state(made) is JobState.RUNNING
-    assert wire.words(made) == ["Result received while the task is working"]
+    assert wire.texts(made) == ["Result received while the task is working"]
 
 
 def test_a_terminal_status_is_final(wire: Dialogue) -> None:
@@ -222,7 +222,7 @@ def test_an_unheard_of_status_is_marked_and_the_work_goes_on(wire: Dialogue) -> 
     made = wire.begin()
     wire.tell(nested("nearly"))
     assert wire.state(made) is JobState.RUNNING
-    assert wire.words(made) == ['"status" is "nearly", not a task status']
+    assert wire.texts(made) == ['"status" is "nearly", not a task status']
     wire.tell(nested("completed"))
     assert wire.state(made) is JobState.DONE
 
@@ -242,7 +242,7 @@ def test_progress_for_a_task_of_the_extension_is_marked(wire: Dialogue) -> None:
     wire.receive(progress("a", 3))
     assert wire.job(made).progress == 3
     assert wire.marks(made) == {rules.TICK_OF_TASK.kind: 1}
-    assert wire.words(made) == ["Progress received after its request was answered"]
+    assert wire.texts(made) == ["Progress received after its request was answered"]
 
 
 def test_the_status_message_of_the_extension_is_the_jobs_message(wire: Dialogue) -> None:
@@ -337,7 +337,7 @@ def test_a_task_that_is_forgotten_after_its_end_is_of_no_concern(wire: Dialogue)
 
 
 @pytest.mark.parametrize(
-    ("ttl", "words"),
+    ("ttl", "text"),
     [
         (60_000, "until its time to live expires (50 s)"),
         (5_000, "although its time to live has expired"),
@@ -345,7 +345,7 @@ def test_a_task_that_is_forgotten_after_its_end_is_of_no_concern(wire: Dialogue)
     ],
 )
 def test_a_task_whose_connection_is_gone_may_still_run(
-    wire: Dialogue, ttl: int | None, words: str
+    wire: Dialogue, ttl: int | None, text: str
 ) -> None:
     made = wire.begin(ttl=ttl)
     wire.now = 10.0
@@ -355,7 +355,7 @@ def test_a_task_whose_connection_is_gone_may_still_run(
         "The connection ended before its task was finished: the process ended. "
     )
     assert "The task T may still be running on the server" in wire.failure(made)
-    assert words in wire.failure(made)
+    assert text in wire.failure(made)
     task = wire.job(made).task
     assert task is not None
     assert (task.is_followed, task.is_ours_to_cancel) == (False, False)
@@ -427,8 +427,8 @@ def test_an_unknown_task_that_the_server_does_not_know_either_is_no_job(wire: Di
     wire.refuse(-32602)
     wire.tell(nested("working", "U"))
     assert wire.tracker.jobs() == ()
-    (words,) = texts_of(wire.changes[-1].marked).values()
-    assert words == 'no request on this connection is about the task "U"'
+    (text,) = texts_of(wire.changes[-1].marked).values()
+    assert text == 'no request on this connection is about the task "U"'
 
 
 def test_what_this_side_gives_up_is_over_as_it_says(wire: Dialogue) -> None:

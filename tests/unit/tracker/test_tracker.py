@@ -341,7 +341,7 @@ def test_a_renewed_cancel_has_a_new_deadline(story: Story) -> None:
 
 
 def test_what_comes_of_facts_does_not_depend_on_how_they_are_divided() -> None:
-    def told(story: Story) -> None:
+    def reported(story: Story) -> None:
         request = story.call()
         for place in range(100):
             story.now = place // 40 * 0.01
@@ -349,9 +349,9 @@ def test_what_comes_of_facts_does_not_depend_on_how_they_are_divided() -> None:
         story.reply(request)
 
     apart, together = Story(), Story()
-    told(apart)
+    reported(apart)
     together.hold()
-    told(together)
+    reported(together)
     together.release()
     assert apart.detail(101) == together.detail(101)
     assert len(apart.detail(101).phases) > 3
@@ -399,10 +399,10 @@ def test_a_lost_connection_tells_each_of_its_running_jobs_why(story: Story) -> N
     story.reply(done)
     story.cancel(cancelling)
     changes = story.close("the process ended", 3)
-    words = "The connection ended before the reply: the process ended (exit code 3)"
+    text = "The connection ended before the reply: the process ended (exit code 3)"
     for request in (running, cancelling):
         assert story.job(request).state is JobState.LOST
-        assert story.job(request).failure == Failure("local", words)
+        assert story.job(request).failure == Failure("local", text)
     assert changes.moved == {story.job(running).id, story.job(cancelling).id}
     assert story.job(done).state is JobState.DONE
     assert story.job(elsewhere).state is JobState.RUNNING

@@ -108,7 +108,7 @@ _FILE = {"type": "resource", "resource": {"uri": "file:///a", "blob": "A" * 40}}
             "resource, file:///a, 30 B · resource_link, log",
         ),
         ({"type": "text", "text": "<b>one</b>"}, "<b>one</b>"),
-        ("words", "words"),
+        ("message", "message"),
         ([None, 7, {}], "content · content · content"),
         ([{"type": "text", "text": "x"}] * 50, " · ".join(12 * ["x"]) + " · …"),
         ({"resource": {"resource": {"resource": {}}}}, "resource"),

@@ -45,12 +45,12 @@ def _ticks(draw: st.DrawFn) -> list[dict[str, Any]]:
     first, step = draw(st.integers(0, 200)), draw(st.sampled_from([1, 1, 0.5, 0]))
     totals: list[dict[str, float]] = [{}, {"total": 250}, {"total": 250.0}, {"total": 30}]
     more = draw(st.sampled_from(totals))
-    words: list[dict[str, str]] = draw(
+    arguments: list[dict[str, str]] = draw(
         st.sampled_from([[{}], [{"message": "one"}, {"message": "two"}, {}]])
     )
     tokens = draw(st.lists(st.sampled_from(TOKENS), min_size=1, max_size=3, unique=True))
     return [
-        progress(tokens[n % len(tokens)], first + n * step, **more, **words[n % len(words)])
+        progress(tokens[n % len(tokens)], first + n * step, **more, **arguments[n % len(arguments)])
         for n in range(draw(st.integers(8, 30)))
     ]
 
@@ -139,9 +139,9 @@ def test_a_tick_of_a_run_that_breaks_a_rule_is_marked_and_the_next_are_not() -> 
     side = Side(has_runs=True)
     changes = side.receive([progress("a", n) for n in (1, 2, 3, 2, 3, 4, 5, 6)])
     assert side.run_count == 1
-    [(number, words)] = texts_of(changes.marked).items()
+    [(number, text)] = texts_of(changes.marked).items()
     assert number == changes.ticks[3][2].number
-    assert words == "Progress did not increase: 2 after 3"
+    assert text == "Progress did not increase: 2 after 3"
 
 
 def test_a_cancel_that_met_with_silence_ends_its_job_before_a_run_is_taken() -> None:

@@ -1,4 +1,4 @@
-"""Marks are counted by kind and keep the words of their first case."""
+"""Marks are counted by kind and keep the text of their first case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each message that breaks a rule is told by its frame's number, and no other is."""
+"""Each message that breaks a rule is reported by its frame's number, and no other is."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def _cancel(standing: RequestStanding) -> Fact:
     ],
 )
 def test_a_message_tells_what_is_wrong_with_it(fact: Fact, says: str) -> None:
-    words = joined(violations_of(fact))
-    assert (says in words) if says else not words
+    text = joined(violations_of(fact))
+    assert (says in text) if says else not text
 
 
 def test_each_tick_that_breaks_a_rule_is_marked_where_it_came(story: Story) -> None:

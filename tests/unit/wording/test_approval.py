@@ -1,4 +1,4 @@
-"""A server in words before consent: nothing that would be handed on is left unsaid."""
+"""A server as text before consent: nothing that would be handed on is left unsaid."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from mcp_progress_monitor.wording.approval import rows
 
 def test_variables_are_reported_with_what_they_take_in_and_what_they_steer() -> None:
     env = {"T": "x${env:AWS_KEY}", "S": "s3cret", "LD_PRELOAD": "/srv/evil so"}
-    words = rows(StdioDefinition(name="s", command="c", args=("${env:A}",), env=env))
-    assert words["Command"] == "c '${env:A}'"
-    assert words["Values read by arguments"] == "A of the environment, read at each start"
-    assert words["Variables"] == (
+    text = rows(StdioDefinition(name="s", command="c", args=("${env:A}",), env=env))
+    assert text["Command"] == "c '${env:A}'"
+    assert text["Values read by arguments"] == "A of the environment, read at each start"
+    assert text["Variables"] == (
         "LD_PRELOAD='/srv/evil so', S, T (from AWS_KEY of the environment)"
     )
 
@@ -24,13 +24,13 @@ def test_a_url_is_reported_with_whose_secrets_go_there() -> None:
         auth="oauth",
         oauth=OAuthClient(client_id="me", client_secret="${env:SECRET}", scope="all"),
     )
-    words = rows(web)
-    assert words["URL"] == "https://a.example/mcp (with a user name and password)"
-    assert words["Headers"] == "Authorization (from github/TOKEN of the keyring), X"
-    assert words["Sign-in"] == (
+    text = rows(web)
+    assert text["URL"] == "https://a.example/mcp (with a user name and password)"
+    assert text["Headers"] == "Authorization (from github/TOKEN of the keyring), X"
+    assert text["Sign-in"] == (
         "OAuth, in the browser, as me, with SECRET of the environment, for all"
     )
-    assert "s3cret" not in str(words)
+    assert "s3cret" not in str(text)
 
 
 def test_a_client_secret_that_stands_itself_is_not_shown() -> None:

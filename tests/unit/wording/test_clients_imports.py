@@ -1,4 +1,4 @@
-"""What an import would do is said in plain words."""
+"""What an import would do is said as plain text."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def row(standing: ImportStatus = ImportStatus.NEW, **found: object) -> ImportRow
 
 
 def test_what_changed_is_reported_old_and_new_and_no_value_is() -> None:
-    words = "\n".join(detail_lines(row(ImportStatus.CHANGED), {"db": HELD}))
-    assert "saved:   old" in words
-    assert "in file: new 'a b'" in words
-    assert "saved:   /srv" in words
-    assert "Changed: command, folder" in words
-    assert "hush" not in words
+    text = "\n".join(detail_lines(row(ImportStatus.CHANGED), {"db": HELD}))
+    assert "saved:   old" in text
+    assert "in file: new 'a b'" in text
+    assert "saved:   /srv" in text
+    assert "Changed: command, folder" in text
+    assert "hush" not in text
 
 
 def test_what_else_is_known_of_a_server_is_reported() -> None:
     asks = (Input("key", "The key", is_secret=True),)
     found = row(is_disabled=True, asks=asks, notes=("its variables are read now",))
-    words = "\n".join(detail_lines(found._replace(name="db 2"), {}))
-    assert "Saved as: db 2" in words
-    assert "disabled" in words
-    assert "Note: its variables are read now" in words
-    assert "Requires: The key" in words
+    text = "\n".join(detail_lines(found._replace(name="db 2"), {}))
+    assert "Saved as: db 2" in text
+    assert "disabled" in text
+    assert "Note: its variables are read now" in text
+    assert "Requires: The key" in text
 
 
 def test_a_server_of_which_nothing_can_be_made_says_why() -> None:
@@ -63,14 +63,14 @@ def test_what_several_servers_ask_for_is_asked_once() -> None:
 
 
 def test_errors_keep_their_lines_and_show_what_is_hidden() -> None:
-    words = error_lines([ErrorDetails("bad\u202e", "f, line 2", detail="  x\n  ^")])
-    assert words == "bad\\u202e (f, line 2)\n  x\n  ^"
+    text = error_lines([ErrorDetails("bad\u202e", "f, line 2", detail="  x\n  ^")])
+    assert text == "bad\\u202e (f, line 2)\n  x\n  ^"
 
 
 def test_secrets_among_arguments_are_not_shown() -> None:
     args = ("--api-key", "hush1", "postgres://u:hush2@h/db")
     server = StdioDefinition(name="pg", command="c", args=args)
     found = ImportRow(FoundServer(server), ImportStatus.NEW, "pg")
-    words = "\n".join([address_or_error(found), *detail_lines(found, {})])
-    assert "hush" not in words
-    assert "u:***@h/db" in words
+    text = "\n".join([address_or_error(found), *detail_lines(found, {})])
+    assert "hush" not in text
+    assert "u:***@h/db" in text

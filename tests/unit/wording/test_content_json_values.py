@@ -1,4 +1,4 @@
-"""JSON values as bounded words."""
+"""JSON values as bounded text."""
 
 from __future__ import annotations
 

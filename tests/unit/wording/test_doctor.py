@@ -1,4 +1,4 @@
-"""The doctor's report in words."""
+"""The doctor's report as text."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ def lines(report: DoctorReport, title: str) -> tuple[Line, ...]:
     return next((each.lines for each in sections(report) if title in each.title), ())
 
 
-def words(report: DoctorReport, title: str) -> list[str]:
+def texts(report: DoctorReport, title: str) -> list[str]:
     return [line.text for line in lines(report, title)]
 
 
 def test_causes_come_first_each_with_what_to_try() -> None:
     assert sections(NOT_FOUND)[0].title == "What to try"
-    assert words(NOT_FOUND, "try")[:2] == [
+    assert texts(NOT_FOUND, "try")[:2] == [
         "1. The command is in no folder of PATH",
         "Install Node.js, or give the whole path.",
     ]
-    assert words(CRASHED, "try")[0] == "A Python module is missing: httpx"
+    assert texts(CRASHED, "try")[0] == "A Python module is missing: httpx"
 
 
 def test_without_causes_the_errors_own_hint_is_there() -> None:
     report = NOT_FOUND._replace(causes=())
-    assert words(report, "try") == ["Install it."]
+    assert texts(report, "try") == ["Install it."]
 
 
 def test_the_command_is_reported_as_run_and_each_folder_that_was_searched() -> None:
-    assert words(NOT_FOUND, "URL") == [
+    assert texts(NOT_FOUND, "URL") == [
         "npx -y 'a server' '~/files'",
         "Program not found",
         "Folder: /srv/work",
@@ -47,20 +47,20 @@ def test_the_command_is_reported_as_run_and_each_folder_that_was_searched() -> N
         Line("/opt/gone/bin — does not exist", Look.BAD),
         Line("/usr/bin — not found", Look.MUTED),
     )
-    assert words(NOT_FOUND, "variables") == ["API_KEY, HOME, PATH"]
+    assert texts(NOT_FOUND, "variables") == ["API_KEY, HOME, PATH"]
 
 
 def test_a_folder_where_the_program_is_is_never_left_out() -> None:
     many = tuple(Searched(f"/{at}", exists=True, found=None) for at in range(200))
     report = NOT_FOUND._replace(searched=(*many, Searched("/bin", exists=True, found="/bin/npx")))
-    assert "/bin — found: /bin/npx" in words(report, "PATH")
-    assert words(report, "PATH")[-1] == "and 140 more folders"
+    assert "/bin — found: /bin/npx" in texts(report, "PATH")
+    assert texts(report, "PATH")[-1] == "and 140 more folders"
 
 
 def test_how_it_ended_and_what_it_wrote_is_reported() -> None:
-    assert "Exit code 1" in words(CRASHED, "Status")
-    assert "Restarted 2 times" in words(CRASHED, "Status")
-    assert words(CRASHED, "standard error")[-1] == "ModuleNotFoundError: No module named 'httpx'"
+    assert "Exit code 1" in texts(CRASHED, "Status")
+    assert "Restarted 2 times" in texts(CRASHED, "Status")
+    assert texts(CRASHED, "standard error")[-1] == "ModuleNotFoundError: No module named 'httpx'"
     signal = CRASHED._replace(exit_code=-9, ending="The server was killed by SIGKILL")
     assert Line("Ended by signal 9", Look.BAD) in lines(signal, "Status")
 
@@ -73,12 +73,12 @@ def test_what_we_ended_is_not_reported_as_the_servers_own_end() -> None:
 
 
 def test_first_bytes_are_dumped_in_hex_and_as_text() -> None:
-    (row,) = words(CRASHED, "First bytes")
+    (row,) = texts(CRASHED, "First bytes")
     assert row == "0000  4c 6f 61 64 69 6e 67 e2 80 a6 0a 00 3c 62 3e     Loading.....<b>"
 
 
 def test_exchanges_are_reported_the_newest_first() -> None:
-    found = words(REFUSED, "HTTP")
+    found = texts(REFUSED, "HTTP")
     assert found[:3] == [
         "POST https://hub.example.org/mcp",
         "401 Unauthorized",

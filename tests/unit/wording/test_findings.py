@@ -1,4 +1,4 @@
-"""Findings in words: every rule has all that is to be said of it."""
+"""Findings as text: every rule has all that is to be said of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job in words."""
+"""A job as text."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ def test_a_failure_shows_the_servers_message() -> None:
 
 
 def test_lines_of_our_own_words_are_joined_and_those_of_servers_made_visible() -> None:
-    words = "The answer broke (http://x)\nIt can be issued again."
+    text = "The answer broke (http://x)\nIt can be issued again."
     ours, theirs = (
-        job(state=JobState.LOST, failure=Failure(where, words)) for where in ("local", "server")
+        job(state=JobState.LOST, failure=Failure(where, text)) for where in ("local", "server")
     )
     assert job_texts.message(ours) == "The answer broke (http://x) · It can be issued again."
     assert job_texts.message(theirs) == "The answer broke (http://x)\\nIt can be issued again."
 
 
 @pytest.mark.parametrize(
-    ("token", "words"),
+    ("token", "text"),
     [
         ("7", "7"),
         (7, "7"),
@@ -90,8 +90,8 @@ def test_lines_of_our_own_words_are_joined_and_those_of_servers_made_visible() -
         ("", ""),
     ],
 )
-def test_tokens_are_shown_as_they_are_on_the_wire(token: object, words: str) -> None:
-    assert job_texts.token(job(token=token)) == words
+def test_tokens_are_shown_as_they_are_on_the_wire(token: object, text: str) -> None:
+    assert job_texts.token(job(token=token)) == text
 
 
 def test_marks_say_how_often_they_were_seen() -> None:
@@ -100,7 +100,7 @@ def test_marks_say_how_often_they_were_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "text"),
     [
         (-5, "0 s"),
         (0.4, "0 s"),
@@ -113,8 +113,8 @@ def test_marks_say_how_often_they_were_seen() -> None:
         (86400 * 4000, "4,000 d"),
     ],
 )
-def test_an_age_is_reported_in_its_largest_unit(seconds: float, words: str) -> None:
-    assert job_texts.age(seconds) == words
+def test_an_age_is_reported_in_its_largest_unit(seconds: float, text: str) -> None:
+    assert job_texts.age(seconds) == text
 
 
 def test_a_resumable_job_says_how_old_its_token_is_and_why_it_stopped() -> None:
@@ -161,7 +161,7 @@ def test_ticks_of_an_earlier_run_are_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "text"),
     [
         ({"cancel_state": "requested", "cancel_s": None}, "Cancelling: not sent yet"),
         ({"cancel_state": "requested", "cancel_s": 1.5}, "Cancelling: not sent yet"),
@@ -170,15 +170,15 @@ def test_ticks_of_an_earlier_run_are_unknown() -> None:
     ],
 )
 def test_a_cancel_under_way_says_whether_the_server_was_reported(
-    changes: dict[str, Any], words: str
+    changes: dict[str, Any], text: str
 ) -> None:
     cancelling = job(state=JobState.CANCELLING, **changes)
-    assert job_texts.full_state(cancelling) == words
-    assert job_texts.status(cancelling).startswith(words.removeprefix("Cancelling: "))
+    assert job_texts.full_state(cancelling) == text
+    assert job_texts.status(cancelling).startswith(text.removeprefix("Cancelling: "))
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "text"),
     [
         (
             {"cancel_state": "ignored", "cancel_s": 2.0},
@@ -197,9 +197,9 @@ def test_a_cancel_under_way_says_whether_the_server_was_reported(
     ],
 )
 def test_a_cancelled_job_says_what_the_server_made_of_it(
-    changes: dict[str, Any], words: str
+    changes: dict[str, Any], text: str
 ) -> None:
-    assert job_texts.full_state(job(state=JobState.CANCELLED, **changes)) == words
+    assert job_texts.full_state(job(state=JobState.CANCELLED, **changes)) == text
 
 
 def test_a_result_that_came_all_the_same_is_reported_in_the_row() -> None:
@@ -208,7 +208,7 @@ def test_a_result_that_came_all_the_same_is_reported_in_the_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "words"),
+    ("state", "text"),
     [
         (JobState.DONE, "Done, cancel ignored"),
         (JobState.FAILED, "Failed, cancel ignored"),
@@ -217,9 +217,9 @@ def test_a_result_that_came_all_the_same_is_reported_in_the_row() -> None:
     ],
 )
 def test_a_cancel_that_was_ignored_is_reported_by_how_the_job_ended(
-    state: JobState, words: str
+    state: JobState, text: str
 ) -> None:
-    assert job_texts.full_state(job(state=state, cancel_state="ignored")) == words
+    assert job_texts.full_state(job(state=state, cancel_state="ignored")) == text
 
 
 def test_a_job_that_nobody_cancelled_says_nothing_of_it() -> None:

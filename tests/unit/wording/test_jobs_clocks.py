@@ -1,4 +1,4 @@
-"""Clocks in words, and which limit is near."""
+"""Clocks as text, and which limit is near."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def clocks(idle: float | None, total: float | None, *, is_suspended: bool = Fals
 
 
 @pytest.mark.parametrize(
-    ("limit", "left_s", "words"),
+    ("limit", "left_s", "text"),
     [
         ("idle", 1798.2, "Idle timeout in 29 min 59 s"),
         ("idle", 0.2, "Idle timeout in 1 s"),
@@ -28,9 +28,9 @@ def clocks(idle: float | None, total: float | None, *, is_suspended: bool = Fals
     ],
 )
 def test_a_clock_reads_as_seconds_that_are_still_to_come(
-    limit: str, left_s: float | None, words: str
+    limit: str, left_s: float | None, text: str
 ) -> None:
-    assert limit_left(limit, left_s) == words
+    assert limit_left(limit, left_s) == text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A job's HTTP stream in words."""
+"""A job's HTTP stream as text."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_a_job_whose_stream_never_broke_has_no_note() -> None:
 
 
 def test_what_a_server_calls_its_events_cannot_break_the_line() -> None:
-    words = jobs.stream_note(broken(last_event_id="4\n1\u202e" + "x" * 9000, attempt=1))
-    assert "\n" not in words
-    assert "\u202e" not in words
-    assert len(words) < 600
+    text = jobs.stream_note(broken(last_event_id="4\n1\u202e" + "x" * 9000, attempt=1))
+    assert "\n" not in text
+    assert "\u202e" not in text
+    assert len(text) < 600
 
 
 def test_the_steps_of_the_story_say_when_and_what() -> None:

@@ -1,4 +1,4 @@
-"""A task in words, as its server stated it and as far as anything is known."""
+"""A task as text, as its server stated it and as far as anything is known."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def test_a_status_is_worded_and_an_unknown_one_is_shown_as_received() -> None:
 
 
 def test_a_running_task_tells_time_to_live_polling_and_rounds() -> None:
-    words = job_texts.task_numbers(detail(job(task=TASK), round_trips=2), TASK)
-    assert words == (
+    text = job_texts.task_numbers(detail(job(task=TASK), round_trips=2), TASK)
+    assert text == (
         "kept for 1 min 2 s more · poll every 500 ms · "
         "polled 12 times, last 2 s ago · 2 rounds of input"
     )
@@ -61,12 +61,12 @@ def test_a_task_that_is_over_is_neither_left_nor_said_to_work() -> None:
 
 
 def test_a_step_is_reported_with_its_time_and_how_it_was_learnt() -> None:
-    told = job(task=TASK)
-    step = TaskStep("working", "Counting\nfiles", told.started_at + 1.0, "get", 41)
-    status, message, when, how = job_texts.task_row(step, told)
+    reported = job(task=TASK)
+    step = TaskStep("working", "Counting\nfiles", reported.started_at + 1.0, "get", 41)
+    status, message, when, how = job_texts.task_row(step, reported)
     assert (status, how) == ("Working", "tasks/get")
     assert "\n" not in message
-    assert when == job_texts.moment(told.started_when + 1.0)
+    assert when == job_texts.moment(reported.started_when + 1.0)
 
 
 def test_a_task_without_ticks_says_nothing_of_ticks() -> None:

@@ -1,4 +1,4 @@
-"""Questions and answers in words."""
+"""Questions and answers as text."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_without_a_message_the_kind_is_reported() -> None:
 
 
 def test_who_asks_for_what_since_when_and_how_far() -> None:
-    words = about(form(), "export", 114.0, "Awaiting input")
-    assert words.startswith("demo · export · since ")
-    assert words.endswith("(14 s ago) · Awaiting input")
+    text = about(form(), "export", 114.0, "Awaiting input")
+    assert text.startswith("demo · export · since ")
+    assert text.endswith("(14 s ago) · Awaiting input")
 
 
 def test_the_phase_is_what_the_server_was_reported_last() -> None:
@@ -60,7 +60,7 @@ def test_a_long_message_is_cut_and_keeps_its_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "words"),
+    ("result", "message"),
     [
         ({"action": "accept", "content": {"name": "Ada"}}, 'accepted: name="Ada"'),
         ({"action": "accept"}, "accepted"),
@@ -72,8 +72,8 @@ def test_a_long_message_is_cut_and_keeps_its_lines() -> None:
         ([1], "[1]"),
     ],
 )
-def test_an_answer_as_text(result: object, words: str) -> None:
-    assert result_text(result) == words
+def test_an_answer_as_text(result: object, message: str) -> None:
+    assert result_text(result) == message
 
 
 def test_a_refusal_is_reported_with_its_own_message() -> None:

@@ -48,7 +48,7 @@ def test_a_conversation_without_end_is_cut_and_says_so() -> None:
 
 
 def test_what_is_requested_of_the_model_is_shown_as_text() -> None:
-    told = dict(
+    reported = dict(
         sampling_options(
             {
                 "systemPrompt": "Be \u202ebrief",
@@ -59,11 +59,11 @@ def test_what_is_requested_of_the_model_is_shown_as_text() -> None:
             }
         )
     )
-    assert told["System prompt"] == "Be \\u202ebrief"
-    assert told["Maximum tokens"] == "1,200"
-    assert told["Preferred models"] == "small, cost 0.3"
-    assert told["Tools"] == "look: Looks\\nthere"
-    assert "required" in told["Tool choice"]
+    assert reported["System prompt"] == "Be \\u202ebrief"
+    assert reported["Maximum tokens"] == "1,200"
+    assert reported["Preferred models"] == "small, cost 0.3"
+    assert reported["Tools"] == "look: Looks\\nthere"
+    assert "required" in reported["Tool choice"]
 
 
 def test_the_first_hint_names_the_model() -> None:
@@ -87,5 +87,5 @@ def test_an_answer_is_what_the_official_types_read() -> None:
 )
 def test_no_shape_raises(params: dict[str, Any]) -> None:
     assert messages(params) is not None
-    assert all(isinstance(words, str) for _, words in sampling_options(params))
+    assert all(isinstance(text, str) for _, text in sampling_options(params))
     assert isinstance(hinted_model(params), str)

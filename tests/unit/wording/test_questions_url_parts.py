@@ -29,7 +29,7 @@ def test_the_host_is_set_apart_with_its_port_and_capitals() -> None:
 def test_odd_hosts_are_shown_as_they_are_and_named(url: str, host: str, warning: str) -> None:
     parts = url_parts(url)
     assert parts.host == host
-    assert any(warning in words for words in parts.warnings)
+    assert any(warning in text for text in parts.warnings)
     assert parts.refusal == ""
 
 

@@ -1,4 +1,4 @@
-"""What is known of a server, in words."""
+"""What is known of a server, as text."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_error_is_reported_with_a_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("retry", "words"),
+    ("retry", "text"),
     [
         (Retry(2, 5, 14.0), "Restarting in 4 s (2 of 5)"),
         (Retry(1, 5, 10.2), "Restarting in 1 s (1 of 5)"),
@@ -58,8 +58,8 @@ def test_an_error_is_reported_with_a_message() -> None:
         (Retry(3, 5, None), "Restarting now (3 of 5)"),
     ],
 )
-def test_a_restart_is_counted_down(retry: Retry, words: str) -> None:
-    assert retry_text(retry, 10.0) == words
+def test_a_restart_is_counted_down(retry: Retry, text: str) -> None:
+    assert retry_text(retry, 10.0) == text
 
 
 def test_what_is_waited_for_is_reported_before_what_went_wrong() -> None:

@@ -1,4 +1,4 @@
-"""A watched server in words: whose, whether it runs, how it ended, what is missing."""
+"""A watched server as text: whose, whether it runs, how it ended, what is missing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIVE = WatchedSnapshot(
 
 
 @pytest.mark.parametrize(
-    ("end", "words"),
+    ("end", "text"),
     [
         (TapEnd("x", 1, None, "server"), "Ended: exit code 1, the server ended first"),
         (TapEnd("x", None, "SIGTERM", "client"), "Ended: signal SIGTERM, the client ended it"),
@@ -38,8 +38,8 @@ LIVE = WatchedSnapshot(
         (TapEnd("x"), "Ended: the tap stopped without a report"),
     ],
 )
-def test_how_a_session_ended(end: TapEnd, words: str) -> None:
-    assert end_text(end) == words
+def test_how_a_session_ended(end: TapEnd, text: str) -> None:
+    assert end_text(end) == text
 
 
 def test_a_server_in_short() -> None:
@@ -58,13 +58,13 @@ def test_a_session_that_a_script_changes_is_never_shown_as_mere_watching() -> No
 
 
 def test_the_whole_story_names_client_processes_and_gaps_and_no_secret() -> None:
-    told = details(
+    reported = details(
         LIVE._replace(
             end=TapEnd("The client closed it", 0, None, "client"),
             gaps=Gaps(2, 2048, "the queue was full"),
         )
     )
-    assert told.splitlines() == [
+    assert reported.splitlines() == [
         "db: Ended: exit code 0, the client ended it",
         "Run by Claude Code 2.1",
         SERVER.definition.address,
@@ -73,7 +73,7 @@ def test_the_whole_story_names_client_processes_and_gaps_and_no_secret() -> None
         "2 messages not recorded (2.0 kB): the queue was full",
         f"Recording: {LIVE.path}",
     ]
-    assert "s3cret" not in told
+    assert "s3cret" not in reported
 
 
 def test_a_question_of_another_client_is_answered_there() -> None:
@@ -85,8 +85,8 @@ def test_a_question_of_another_client_is_answered_there() -> None:
 
 def test_what_is_not_known_of_a_server_is_named() -> None:
     assert watched.unknown_values((), 0) == ""
-    words = watched.unknown_values(("TOKEN", "LEVEL"), 1)
-    assert words == (
+    text = watched.unknown_values(("TOKEN", "LEVEL"), 1)
+    assert text == (
         "Values that are not recorded and not set here: TOKEN, LEVEL. 1 argument with a hidden "
         "secret: the server may refuse to start. Save the server with its settings first if it "
         "needs them."
@@ -102,8 +102,8 @@ def test_what_is_done_here_names_the_client() -> None:
 
 def test_what_an_approval_is_for() -> None:
     assert watched.why_approve("Cursor", has_url=False).startswith("Cursor ran this server. ")
-    told = "Cursor used this server. This program connects to it as well."
-    assert watched.why_approve("Cursor", has_url=True) == told
+    reported = "Cursor used this server. This program connects to it as well."
+    assert watched.why_approve("Cursor", has_url=True) == reported
 
 
 def test_a_server_in_one_line_and_its_processes() -> None:

@@ -172,7 +172,7 @@ def test_the_examples_of_the_manual_are_sound(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "where", "words"),
+    ("content", "where", "shown"),
     [
         ("3", "$", "expected a list or an object"),
         ([5], "$[0]", "expected an object"),
@@ -206,14 +206,14 @@ def test_the_examples_of_the_manual_are_sound(file: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_reported_with_its_place(
-    file: Path, content: Any, where: str, words: str
+    file: Path, content: Any, where: str, shown: str
 ) -> None:
     with pytest.raises(CommandFailed) as caught:
         read(file, content)
     error = caught.value.details
     assert caught.value.code is ExitCode.USAGE
     assert error.where == f"{file}, {where}"
-    assert words in error.detail
+    assert shown in error.detail
     assert EXAMPLE in error.hint
 
 

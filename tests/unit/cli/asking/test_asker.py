@@ -85,10 +85,10 @@ class Book(FakeJobs):
 
 
 class NotingFront(Front):
-    """Notes what it is told."""
+    """Notes each call."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[int, str, str]] = []
+        self.reported: list[tuple[int, str, str]] = []
         self.warnings: list[ErrorDetails] = []
         self.quiet_depth = 0
 
@@ -99,7 +99,7 @@ class NotingFront(Front):
         self.quiet_depth -= 1
 
     def report_answer(self, question: Question, action: str, text: str) -> None:
-        self.told.append((question.id, action, text))
+        self.reported.append((question.id, action, text))
 
     def warn(self, error: ErrorDetails) -> None:
         self.warnings.append(error)
@@ -146,7 +146,7 @@ class Scene:
 
 
 class Slow(Typist):
-    """Types nothing until it is told to, and tells when it is waited for."""
+    """Types nothing until instructed, and reports when it is waited for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -176,8 +176,8 @@ async def test_without_a_user_to_ask_the_answer_is_no_with_a_message(tmp_path: P
         scene.ask(asked(id=1), asked("sampling", id=2))
         await scene.book.until(2)
     assert scene.book.answers == {1: Decline(), 2: Refused()}
-    assert [action for _, action, _ in scene.front.told] == ["decline", "refuse"]
-    assert "--answers FILE" in scene.front.told[0][2]
+    assert [action for _, action, _ in scene.front.reported] == ["decline", "refuse"]
+    assert "--answers FILE" in scene.front.reported[0][2]
 
 
 async def test_questions_from_before_are_answered_too(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ async def test_the_file_answers_and_says_where(tmp_path: Path) -> None:
         scene.ask(asked(schema=ASKS_NAME))
         await scene.book.until(1)
     assert scene.book.answers == {1: Accept({"name": "Ada"})}
-    assert scene.front.told == [(1, "accept", f"by {tmp_path / 'a.json'}, $[0]")]
+    assert scene.front.reported == [(1, "accept", f"by {tmp_path / 'a.json'}, $[0]")]
     scene.asker.report_unused()
     assert scene.front.warnings == []
 
@@ -207,7 +207,7 @@ async def test_an_answer_that_does_not_fit_is_a_no_with_its_path(tmp_path: Path)
     (warning,) = scene.front.warnings
     assert warning.where == f"{tmp_path / 'a.json'}, $[0]"
     assert warning.detail.startswith("name: ")
-    assert "does not fit: name: " in scene.front.told[0][2]
+    assert "does not fit: name: " in scene.front.reported[0][2]
 
 
 async def test_what_the_file_lacks_is_named(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ async def test_what_the_file_lacks_is_named(tmp_path: Path) -> None:
     async with scene.going_on():
         scene.ask(asked(schema=form(["name"], name={}, age={})))
         await scene.book.until(1)
-    assert "its fields lack name" in scene.front.told[0][2]
+    assert "its fields lack name" in scene.front.reported[0][2]
 
 
 async def test_answers_that_were_not_needed_are_reported(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ async def test_the_user_is_asked_one_question_after_the_other(tmp_path: Path) ->
         await scene.book.until(2)
     assert scene.book.answers == {1: Accept({"name": "Ada"}), 2: Accept({"name": "Bob"})}
     assert talk.typist.discarded == 2
-    assert scene.front.told == []
+    assert scene.front.reported == []
     assert scene.front.quiet_depth == 0
 
 
@@ -311,7 +311,7 @@ async def test_once_the_call_is_cancelled_nothing_is_asked(tmp_path: Path) -> No
         await scene.book.until(3)
     assert scene.book.answers == {1: Dismiss(), 2: Dismiss(), 3: Refused()}
     assert talk.shown.count("Fill in the form?") == 1
-    assert {(i, a) for i, a, _ in scene.front.told} == {(2, "cancel"), (3, "refuse")}
+    assert {(i, a) for i, a, _ in scene.front.reported} == {(2, "cancel"), (3, "refuse")}
 
 
 async def test_end_of_input_dismisses_the_question(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ async def test_a_rule_answers_what_the_file_does_not_and_is_reported(tmp_path: P
         3: Decline(),  # nobody is there to be waited for
         4: Refused(),
     }
-    assert [told[2] for told in scene.front.told[1:3]] == [RULE, RULE]
+    assert [reported[2] for reported in scene.front.reported[1:3]] == [RULE, RULE]
 
 
 async def test_a_rule_that_leaves_the_user_time_lets_the_user_be_asked(tmp_path: Path) -> None:
@@ -397,4 +397,4 @@ async def test_a_rule_whose_answer_does_not_fit_leaves_the_question_to_the_user(
 async def test_what_a_rule_answered_at_once_is_reported_but_for_folders(tmp_path: Path) -> None:
     scene = Scene(means(tmp_path), url=RuledAnswer(Decline(), 0), roots=RuledAnswer(Accept({}), 0))
     scene.answer_by_rule(asked("url", id=5), asked("roots", id=6))
-    assert scene.front.told == [(5, "decline", RULE)]
+    assert scene.front.reported == [(5, "decline", RULE)]

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize(
-    ("kind", "words", "typed"),
+    ("kind", "text", "typed"),
     [
         ("form", "asks you to fill in a form", "d"),
         ("url", "asks you to open a web page", "d"),
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.anyio
         ("roots", "asks which folders it may use", ""),
     ],
 )
-async def test_every_kind_has_its_words_and_its_no(kind: Any, words: str, typed: str) -> None:
+async def test_every_kind_has_its_words_and_its_no(kind: Any, text: str, typed: str) -> None:
     talk = Talk(typed)
     answer = await prompt(asked(kind), talk.dialogue, "", {})
     assert isinstance(answer, Decline | Refused)
-    assert f"? demo {words}\n" in talk.shown
+    assert f"? demo {text}\n" in talk.shown
     assert talk.typist.discarded == 1
 
 

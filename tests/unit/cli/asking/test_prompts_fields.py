@@ -47,7 +47,7 @@ def test_what_is_typed_becomes_a_value_of_the_schema(
 
 
 @pytest.mark.parametrize(
-    ("schema", "text", "words"),
+    ("schema", "text", "message"),
     [
         ({"type": "integer"}, "many", "'many' is not of type integer"),
         ({"type": "integer", "minimum": 3}, "2", "minimum"),
@@ -60,8 +60,8 @@ def test_what_is_typed_becomes_a_value_of_the_schema(
         ({"type": "array", "minItems": 2, "items": {"enum": ["a", "b"]}}, "a", "x: "),
     ],
 )
-def test_what_does_not_fit_is_reported(schema: dict[str, Any], text: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_what_does_not_fit_is_reported(schema: dict[str, Any], text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         field(**schema).read(text)
 
 

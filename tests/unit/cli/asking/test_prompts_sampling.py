@@ -32,8 +32,8 @@ async def answer(talk: Talk, params: dict[str, Any] | None = None) -> Answer:
     return await answer_as_model(asked("sampling", params=params or PARAMS), talk.dialogue)
 
 
-def text(words: str) -> Sampled:
-    content = {"type": "text", "text": words}
+def text(message: str) -> Sampled:
+    content = {"type": "text", "text": message}
     result = {"role": "assistant", "content": content, "model": "human", "stopReason": "endTurn"}
     return Sampled(result)
 

@@ -62,11 +62,11 @@ def test_a_value_that_does_not_fit_is_refused_with_field_type_and_example(
 ) -> None:
     with pytest.raises(CommandFailed) as caught:
         converted(text, {"type": kind})
-    words = caught.value.as_text()
+    message = caught.value.as_text()
     assert caught.value.code is ExitCode.USAGE
-    assert "'x'" in words
-    assert kind in words
-    assert sample in words
+    assert "'x'" in message
+    assert kind in message
+    assert sample in message
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def test_a_server_without_tools_is_reported() -> None:
 def test_a_tool_whose_schema_is_too_deep_is_listed_by_its_name_and_written_with_words() -> None:
     deep = server({"name": "deep", "inputSchema": Elided(900, is_too_deep=True)})
     assert tools_listing(deep) == "deep\n"
-    words = json.loads(_document(deep))["tools"][0]["inputSchema"]
-    assert words == "a value of 900 bytes, nested too deeply to decode"
+    text = json.loads(_document(deep))["tools"][0]["inputSchema"]
+    assert text == "a value of 900 bytes, nested too deeply to decode"
 
 
 def test_the_document_has_every_member_the_server_sent() -> None:

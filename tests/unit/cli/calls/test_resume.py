@@ -189,17 +189,17 @@ def test_a_server_that_cannot_be_reached_is_no_connection(
     assert "It does not start (local-db, saved job 30)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("arguments", [[], ["--json"]], ids=["text", "json"])
 def test_a_store_that_cannot_be_written_is_reported_once_however_many_jobs_it_stops(
-    engine: FakeEngine, capsys: pytest.CaptureFixture[str], words: list[str]
+    engine: FakeEngine, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     locked = ErrorDetails("The saved resume tokens are locked", f"/data/{FILE}")
     engine.resumer.error = engine.ends[3] = engine.ends[5] = locked
-    assert main(["resume", "30", "50", *words]) == 8
+    assert main(["resume", "30", "50", *arguments]) == 8
     said = capsys.readouterr()
     assert said.err.count("The saved resume tokens are locked") == 1
     assert "To resume" not in said.err
-    assert said.out.count("The saved resume tokens are locked") == (2 if words else 0)
+    assert said.out.count("The saved resume tokens are locked") == (2 if arguments else 0)
 
 
 def test_a_store_that_fails_in_the_middle_is_no_wrong_usage(
@@ -225,8 +225,8 @@ def test_a_folder_that_cannot_be_is_reported(
     capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
     (data_dir / "file").touch()
-    for words in (["30"], [], ["--list"]):
-        assert main(["resume", *words, "--data-dir", str(data_dir / "file" / "below")]) == 2
+    for arguments in (["30"], [], ["--list"]):
+        assert main(["resume", *arguments, "--data-dir", str(data_dir / "file" / "below")]) == 2
         said = capsys.readouterr().err
         assert "Cannot create the data folder" in said
         assert "saved" not in said

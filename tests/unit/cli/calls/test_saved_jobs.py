@@ -153,14 +153,14 @@ class TestCommand:
         assert said.out == ""
         assert str(data_dir / FILE) in said.err
 
-    @pytest.mark.parametrize("words", [["--list"], ["--list", "--json"], []])
+    @pytest.mark.parametrize("arguments", [["--list"], ["--list", "--json"], []])
     @pytest.mark.parametrize("is_there", [True, False])
     def test_a_store_that_can_only_be_read_is_never_said_to_be_empty(
         self,
         data_dir: Path,
         capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,
-        words: list[str],
+        arguments: list[str],
         is_there: bool,
     ) -> None:
         def refuse(*_: object) -> None:
@@ -173,12 +173,12 @@ class TestCommand:
             "mcp_progress_monitor.store.database.DatabaseOpener._make_private", refuse
         )
         code = 8 if is_there else 0
-        assert main(["resume", *words, "--data-dir", str(data_dir)]) == code
+        assert main(["resume", *arguments, "--data-dir", str(data_dir)]) == code
         said = capsys.readouterr()
         assert said.err.count("The saved resume tokens cannot be") == 1
         if is_there:
             assert said.out == ""
-        elif "--json" in words:
+        elif "--json" in arguments:
             document = json.loads(said.out)
             assert document["jobs"] == []
             assert document["problem"]["where"] == str(data_dir / FILE)
@@ -189,8 +189,8 @@ class TestCommand:
         self, data_dir: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (data_dir / "file").touch()
-        words = ["resume", "--list", "--data-dir", str(data_dir / "file" / "below")]
-        assert main(words) == 2
+        arguments = ["resume", "--list", "--data-dir", str(data_dir / "file" / "below")]
+        assert main(arguments) == 2
         assert "Cannot create the data folder" in capsys.readouterr().err
 
     def test_without_an_id_those_there_are_are_shown(

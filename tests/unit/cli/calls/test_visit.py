@@ -1,4 +1,4 @@
-"""A command's course with one server: told to its front, ended cleanly, whatever happens."""
+"""A command's course with one server: reported to its front, ended cleanly, whatever happens."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ class FakeEngine:
 
 
 class NotedFront(Front):
-    """Notes what it is told, in order."""
+    """Notes each call, in order."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self._error = error
 
     def on_update(self, update: Update) -> None:
-        self.told.append(f"update of {len(update.frames)}")
+        self.reported.append(f"update of {len(update.frames)}")
         if self._error is not None:
             raise self._error
 
@@ -123,16 +123,16 @@ class NotedFront(Front):
         raise AssertionError(outcome)
 
     def fail(self, failure: CommandFailed) -> None:
-        self.told.append(f"failed: {failure.details.what}")
+        self.reported.append(f"failed: {failure.details.what}")
 
     def decline(self, job: JobId, error: ErrorDetails) -> None:
         raise AssertionError(error)
 
     def warn(self, error: ErrorDetails) -> None:
-        self.told.append(f"warned: {error.what}")
+        self.reported.append(f"warned: {error.what}")
 
     def note(self, line: str) -> None:
-        self.told.append(f"noted: {line}")
+        self.reported.append(f"noted: {line}")
 
     def quiet(self) -> AbstractContextManager[None]:
         raise AssertionError("nobody is asked")
@@ -141,16 +141,16 @@ class NotedFront(Front):
         raise AssertionError(question)
 
     def report_sign_in(self, sign_in: SignIn) -> None:
-        self.told.append(f"sign in to {sign_in.server}: {sign_in.url}")
+        self.reported.append(f"sign in to {sign_in.server}: {sign_in.url}")
 
     def interrupt(self) -> None:
         raise AssertionError("nobody interrupts")
 
     def terminate(self) -> None:
-        self.told.append("terminated")
+        self.reported.append("terminated")
 
     def leave(self) -> None:
-        if self.told == ["terminated"]:
+        if self.reported == ["terminated"]:
             return
         raise AssertionError("nobody leaves")
 
@@ -158,7 +158,7 @@ class NotedFront(Front):
         await anyio.sleep_forever()
 
     def close(self) -> None:
-        self.told.append("closed")
+        self.reported.append("closed")
 
 
 @pytest.fixture(autouse=True)
@@ -185,7 +185,7 @@ def test_what_cannot_be_recorded_is_reported_once_and_keeps_nothing_from_going_o
     recorder = Recorder()
     recorder.error = error
     assert go(front, recorded=SessionRecording(recorder, error)) is ExitCode.ANSWERED_ERROR
-    assert front.told == ["warned: The disk is full", "update of 0", "closed"]
+    assert front.reported == ["warned: The disk is full", "update of 0", "closed"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="os.kill ends the test run on Windows")
@@ -197,13 +197,13 @@ def test_a_signal_to_end_is_not_taken_for_ctrl_c() -> None:
 
     front = NotedFront()
     assert go(front, asked_to_end) is ExitCode.CANCELLED
-    assert front.told == ["terminated", "closed"]
+    assert front.reported == ["terminated", "closed"]
 
 
 def test_the_works_code_is_the_commands() -> None:
     front = NotedFront()
     assert go(front) is ExitCode.ANSWERED_ERROR
-    assert front.told == ["update of 0", "closed"]
+    assert front.reported == ["update of 0", "closed"]
 
 
 def test_a_failed_connection_is_reported_to_the_front_and_to_the_caller(
@@ -214,7 +214,7 @@ def test_a_failed_connection_is_reported_to_the_front_and_to_the_caller(
     with pytest.raises(CommandFailed) as caught:
         go(front)
     assert caught.value.code is ExitCode.NOT_CONNECTED
-    assert front.told == ["update of 0", "failed: It does not start", "closed"]
+    assert front.reported == ["update of 0", "failed: It does not start", "closed"]
 
 
 def test_a_defect_in_showing_ends_the_command_and_is_not_swallowed() -> None:
@@ -227,7 +227,7 @@ def test_a_defect_in_showing_ends_the_command_and_is_not_swallowed() -> None:
 
     with pytest.raises(ValueError, match="our mistake"):
         go(front, work)
-    assert front.told == ["update of 0", "closed"]
+    assert front.reported == ["update of 0", "closed"]
 
 
 def test_a_defect_in_the_work_is_not_swallowed() -> None:
@@ -238,7 +238,7 @@ def test_a_defect_in_the_work_is_not_swallowed() -> None:
 
     with pytest.raises(ExceptionGroup):
         go(front, work)
-    assert front.told[-1] == "closed"
+    assert front.reported[-1] == "closed"
 
 
 def test_a_reader_that_leaves_ends_the_work() -> None:
@@ -263,7 +263,7 @@ def test_what_is_wrong_with_the_store_is_reported_once_and_the_work_done(
     monkeypatch.setattr(FakeEngine, "error_at_end", error)
     front = NotedFront()
     assert go(front) is ExitCode.ANSWERED_ERROR
-    assert front.told == ["warned: The disk is full", "update of 0", "closed"]
+    assert front.reported == ["warned: The disk is full", "update of 0", "closed"]
 
 
 def test_what_goes_wrong_with_the_store_later_is_reported_before_the_end(
@@ -272,4 +272,9 @@ def test_what_goes_wrong_with_the_store_later_is_reported_before_the_end(
     monkeypatch.setattr(FakeEngine, "error_at_end", ErrorDetails("The disk is full"))
     front = NotedFront()
     go(front, saved=SavedStore(error=ErrorDetails("No folder")))
-    assert front.told == ["warned: No folder", "update of 0", "warned: The disk is full", "closed"]
+    assert front.reported == [
+        "warned: No folder",
+        "update of 0",
+        "warned: The disk is full",
+        "closed",
+    ]

@@ -17,8 +17,8 @@ def test_the_users_folder_is_named_from_anywhere_and_quoted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = shlex.split(resume_command([SavedId(3)], Path("my data; rm -r")))
-    assert words[-4:] == ["resume", "3", "--data-dir", str(tmp_path / "my data; rm -r")]
+    text = shlex.split(resume_command([SavedId(3)], Path("my data; rm -r")))
+    assert text[-4:] == ["resume", "3", "--data-dir", str(tmp_path / "my data; rm -r")]
     assert shlex.split(resume_command([SavedId(3)], Path("~/data")))[-1] == str(
         Path.home() / "data"
     )

@@ -57,8 +57,14 @@ def screen() -> Screen:
 
 def test_a_job_is_drawn_at_once_with_its_words(screen: Screen) -> None:
     screen.add(1)
-    for words in ("export_orders", "━", "632 / 1,000 (63.2 %)", "12/s  31 s left", "Processing"):
-        assert words in screen.text
+    for arguments in (
+        "export_orders",
+        "━",
+        "632 / 1,000 (63.2 %)",
+        "12/s  31 s left",
+        "Processing",
+    ):
+        assert arguments in screen.text
 
 
 def test_the_cursor_comes_back(screen: Screen) -> None:
@@ -131,9 +137,9 @@ def test_the_bars_step_aside_and_come_back(screen: Screen) -> None:
 @pytest.mark.parametrize("state", list(JobState))
 def test_every_state_has_a_bar(screen: Screen, state: JobState) -> None:
     screen.add(1, state=state, fraction=None, total=None)
-    words = state.value.lower()
+    text = state.value.lower()
     drawn = screen.close()[0].lower()
-    assert words in drawn or ("━" in drawn and state is JobState.RUNNING)
+    assert text in drawn or ("━" in drawn and state is JobState.RUNNING)
 
 
 def test_numbers_keep_their_digits_where_there_is_little_room(screen: Screen) -> None:

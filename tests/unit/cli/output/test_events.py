@@ -257,10 +257,10 @@ def test_calls_that_are_left_are_reported_as_interrupted_and_no_others(witness: 
     events.on_update(traffic.received({"jsonrpc": "2.0", "id": 8, "error": error}))
     timed_out = outcome(None, Failure("local", "Timed out"), JobState.TIMED_OUT)
     events.show(timed_out._replace(job=3))
-    told = len(witness.read())
+    reported = len(witness.read())
     events.leave()
     events.leave()
-    (interrupted,) = witness.read()[told:]
+    (interrupted,) = witness.read()[reported:]
     del interrupted["t"]
     assert interrupted == {
         "event": "error",

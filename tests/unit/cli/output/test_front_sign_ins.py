@@ -1,4 +1,4 @@
-"""Sign-ins on a terminal: told once, the host apart, as words or as an event."""
+"""Sign-ins on a terminal: reported once, the host apart, as text or as an event."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Servers:
 
 class NotedFront:
     def __init__(self) -> None:
-        self.told: list[SignIn] = []
+        self.reported: list[SignIn] = []
 
     def report_sign_in(self, sign_in: SignIn) -> None:
-        self.told.append(sign_in)
+        self.reported.append(sign_in)
 
 
 def test_each_sign_in_is_reported_once_and_again_when_it_is_another() -> None:
@@ -55,7 +55,7 @@ def test_each_sign_in_is_reported_once_and_again_when_it_is_another() -> None:
     teller.on_update(Update())
     servers.is_there = False
     teller.on_update(changed)
-    assert front.told == [first, second, second]
+    assert front.reported == [first, second, second]
 
 
 def test_the_host_stands_apart_from_the_whole_address() -> None:

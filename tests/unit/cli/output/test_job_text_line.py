@@ -1,4 +1,4 @@
-"""A job in words: what is known, nothing that is not, and never a control character."""
+"""A job as text: what is known, nothing that is not, and never a control character."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ TASK: dict[str, Any] = {
 }
 
 
-class Told:
-    """A call that became a task, and the lines that were told of it."""
+class Reports:
+    """A call that became a task, and the lines printed about it."""
 
     def __init__(self) -> None:
         self.traffic = Traffic()
@@ -32,7 +32,7 @@ class Told:
         return self._read({"jsonrpc": "2.0", "id": 7, "result": {"task": task}})
 
     def stated(self, status: str, **more: Any) -> list[str]:
-        """The server told how the task is."""
+        """The server states how the task is."""
         return self._read(notice("notifications/tasks/status", **TASK, status=status, **more))
 
     def _read(self, message: dict[str, Any]) -> list[str]:
@@ -41,28 +41,28 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def reported() -> Reports:
+    return Reports()
 
 
-def test_the_beginning_names_the_task(told: Told) -> None:
-    assert told.begun() == ["burst: task T: working (Begun\\x1b)"]
+def test_the_beginning_names_the_task(reported: Reports) -> None:
+    assert reported.begun() == ["burst: task T: working (Begun\\x1b)"]
 
 
-def test_each_change_is_reported_once(told: Told) -> None:
-    told.begun()
-    assert told.stated("working") == []
-    assert told.stated("input_required") == ["burst: task: input required"]
-    assert told.stated("input_required") == []
-    assert told.stated("working", statusMessage="On") == ["burst: task: working (On)"]
-    assert told.stated("completed") == ["burst: task: completed"]
+def test_each_change_is_reported_once(reported: Reports) -> None:
+    reported.begun()
+    assert reported.stated("working") == []
+    assert reported.stated("input_required") == ["burst: task: input required"]
+    assert reported.stated("input_required") == []
+    assert reported.stated("working", statusMessage="On") == ["burst: task: working (On)"]
+    assert reported.stated("completed") == ["burst: task: completed"]
 
 
-def test_a_plain_call_is_no_task(told: Told) -> None:
-    update = told.traffic.received({"jsonrpc": "2.0", "id": 7, "result": {"content": []}})
-    assert list(told.lines.lines(update)) == []
+def test_a_plain_call_is_no_task(reported: Reports) -> None:
+    update = reported.traffic.received({"jsonrpc": "2.0", "id": 7, "result": {"content": []}})
+    assert list(reported.lines.lines(update)) == []
 
 
-def test_a_status_that_nobody_knows_is_reported_harmlessly(told: Told) -> None:
-    told.begun()
-    assert told.stated("half\ndone") == ["burst: task: half\\ndone"]
+def test_a_status_that_nobody_knows_is_reported_harmlessly(reported: Reports) -> None:
+    reported.begun()
+    assert reported.stated("half\ndone") == ["burst: task: half\\ndone"]

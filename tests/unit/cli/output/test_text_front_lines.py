@@ -88,8 +88,8 @@ def test_the_end_of_each_attempt_is_written_once(written: Lines) -> None:
         written.change(1, attempt_count=attempt, state=JobState.RESUMABLE, late_count=1)
         written.now += 2
     written.change(1, attempt_count=3, state=JobState.DONE)
-    told = [re.sub(r".*(attempt 2|resumable|done).*", r"\1", line) for line in written.read()]
-    assert told[1:] == ["resumable", "attempt 2", "resumable", "done"]
+    reported = [re.sub(r".*(attempt 2|resumable|done).*", r"\1", line) for line in written.read()]
+    assert reported[1:] == ["resumable", "attempt 2", "resumable", "done"]
 
 
 def test_a_saved_job_is_not_reported_of_before_it_goes_on(written: Lines) -> None:
@@ -148,8 +148,8 @@ def test_lines_wait_while_the_user_is_asked(written: Lines) -> None:
 
 def test_a_task_is_reported_without_ticks_when_its_words_change(written: Lines) -> None:
     fields: dict[str, Any] = {"tick_count": 0, "progress": None, "total": None, "fraction": None}
-    for words in ("Begun", "Begun", "Begun", "Going on"):
-        task = TaskSnapshot("T", "working", words)
+    for arguments in ("Begun", "Begun", "Begun", "Going on"):
+        task = TaskSnapshot("T", "working", arguments)
         written.change(1, **fields, message=None, task=task, rate=None, eta_s=None)
         written.now += 5
     assert [line.partition(": ")[2] for line in written.read()] == ["Begun", "Going on"]

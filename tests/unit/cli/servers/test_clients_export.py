@@ -45,8 +45,8 @@ def test_a_dash_is_standard_output(
 
 def test_secrets_are_written_when_asked_for(data_dir: Path, tmp_path: Path) -> None:
     file = tmp_path / "f.json"
-    words = ["a", "--with-secrets", "-o", str(file), "--data-dir", str(data_dir)]
-    assert main(["servers", "export", *words]) == 0
+    arguments = ["a", "--with-secrets", "-o", str(file), "--data-dir", str(data_dir)]
+    assert main(["servers", "export", *arguments]) == 0
     content = json.loads(file.read_text())
     assert content == {"mcpServers": {"a": {"command": "c", "args": [], "env": {"K": "s3cret"}}}}
 

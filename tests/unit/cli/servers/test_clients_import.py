@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Drawer:
+class FakeKeyring:
     """A keyring in memory; one that is locked refuses."""
 
     secrets: ClassVar[dict[str, str]] = {}
@@ -38,12 +38,12 @@ class Drawer:
 
 
 @pytest.fixture(autouse=True)
-def keyring(monkeypatch: pytest.MonkeyPatch) -> type[Drawer]:
+def keyring(monkeypatch: pytest.MonkeyPatch) -> type[FakeKeyring]:
     """Stand in for the system's keyring."""
-    monkeypatch.setattr(Drawer, "secrets", {})
-    monkeypatch.setattr(Drawer, "is_locked", False)
-    monkeypatch.setattr(clients, "SystemKeyring", Drawer)
-    return Drawer
+    monkeypatch.setattr(FakeKeyring, "secrets", {})
+    monkeypatch.setattr(FakeKeyring, "is_locked", False)
+    monkeypatch.setattr(clients, "SystemKeyring", FakeKeyring)
+    return FakeKeyring
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def write(file: Path, **servers: Any) -> Path:
     return file
 
 
-def run(data_dir: Path, *words: object) -> int:
-    return main(["servers", "import", *map(str, words), "--data-dir", str(data_dir)])
+def run(data_dir: Path, *arguments: object) -> int:
+    return main(["servers", "import", *map(str, arguments), "--data-dir", str(data_dir)])
 
 
 def saved(data_dir: Path) -> Catalogue:
@@ -85,7 +85,7 @@ def test_a_dry_run_shows_and_saves_nothing(
 
 
 def test_all_is_saved_and_nothing_approved(
-    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[Drawer]
+    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[FakeKeyring]
 ) -> None:
     assert run(data_dir, file, "--all") == 0
     assert "servers trust a" in capsys.readouterr().out
@@ -97,7 +97,7 @@ def test_all_is_saved_and_nothing_approved(
 
 
 def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
-    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[Drawer]
+    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[FakeKeyring]
 ) -> None:
     assert run(data_dir, file, "--all") == 0
     before = definition(data_dir, "a")
@@ -112,7 +112,7 @@ def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
 
 
 def test_without_a_keyring_secrets_become_variables(
-    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[Drawer]
+    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[FakeKeyring]
 ) -> None:
     keyring.is_locked = True
     assert run(data_dir, file, "--all") == 0
@@ -153,7 +153,7 @@ def test_only_named_servers_are_saved(file: Path, data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "advice"),
+    ("arguments", "advice"),
     [
         (["none"], "Its servers: a, asks"),
         (["bad"], "'bad'"),
@@ -165,24 +165,28 @@ def test_only_named_servers_are_saved(file: Path, data_dir: Path) -> None:
     ],
 )
 def test_what_cannot_be_saved_is_reported(
-    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], words: list[str], advice: str
+    file: Path,
+    data_dir: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    advice: str,
 ) -> None:
     write(file, a={"command": "c"}, asks={"command": "${input:key}"}, bad={})
-    assert run(data_dir, file, *words) == 2
+    assert run(data_dir, file, *arguments) == 2
     assert advice in capsys.readouterr().err
     assert saved(data_dir).entries() == ()
 
 
-@pytest.mark.parametrize("words", [["--all"], ["--input", "a=b"], ["--all", "--dry-run"]])
+@pytest.mark.parametrize("arguments", [["--all"], ["--input", "a=b"], ["--all", "--dry-run"]])
 def test_what_needs_a_file_is_not_done_without_one(
-    data_dir: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+    data_dir: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
-    assert run(data_dir, *words) == 2
+    assert run(data_dir, *arguments) == 2
     assert "servers import FILE" in capsys.readouterr().err
 
 
 def test_without_a_keyring_a_secret_may_be_a_reference(
-    tmp_path: Path, data_dir: Path, keyring: type[Drawer], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, data_dir: Path, keyring: type[FakeKeyring], capsys: pytest.CaptureFixture[str]
 ) -> None:
     keyring.is_locked = True
     file = tmp_path / "mcp.json"
@@ -196,7 +200,7 @@ def test_without_a_keyring_a_secret_may_be_a_reference(
 
 
 def test_questions_are_answered_by_options(
-    tmp_path: Path, data_dir: Path, keyring: type[Drawer]
+    tmp_path: Path, data_dir: Path, keyring: type[FakeKeyring]
 ) -> None:
     file = tmp_path / "mcp.json"
     content = {
@@ -206,8 +210,8 @@ def test_questions_are_answered_by_options(
         },
     }
     file.write_text(json.dumps(content))
-    words = ["--all", "--input", "key=s3cret", "--workspace", tmp_path]
-    assert run(data_dir, file, *words) == 0
+    arguments = ["--all", "--input", "key=s3cret", "--workspace", tmp_path]
+    assert run(data_dir, file, *arguments) == 0
     found = definition(data_dir, "a")
     assert found.cwd == str(tmp_path / "x")
     assert found.env == {"K": "${keyring:vscode/key}"}

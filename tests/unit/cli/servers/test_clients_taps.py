@@ -28,8 +28,8 @@ def write(path: Path, **servers: Any) -> Path:
     return path
 
 
-def run(*words: str) -> int:
-    return main(["tap", *words])
+def run(*arguments: str) -> int:
+    return main(["tap", *arguments])
 
 
 def watched(file: Path) -> list[str]:
@@ -117,7 +117,7 @@ def test_without_names_and_a_terminal_nothing_is_changed(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "said"),
     [
         (("install", "cursor", "fils"), "Did you mean 'files'?"),
         (("install", "cursor", "web"), "tap --to"),
@@ -128,9 +128,9 @@ def test_without_names_and_a_terminal_nothing_is_changed(
 )
 @pytest.mark.usefixtures("cursor")
 def test_what_is_wrong_is_reported(
-    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(*words) == 2
+    assert run(*arguments) == 2
     assert said in capsys.readouterr().err
 
 

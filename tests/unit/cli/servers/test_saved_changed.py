@@ -19,13 +19,13 @@ AGREED = StdioDefinition(name="a", command="run", args=("x",), env={"TOKEN": "s3
 CHANGED = AGREED.model_copy(update={"args": ("y",), "env": {"TOKEN": "0ther"}})
 
 
-@pytest.mark.parametrize("words", [["tools", "--server", "a"], ["servers", "trust", "a"]])
+@pytest.mark.parametrize("args", [["tools", "--server", "a"], ["servers", "trust", "a"]])
 def test_a_change_of_what_was_approved_is_reported_part_by_part(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], args: list[str]
 ) -> None:
     Trust(tmp_path / TRUST).approve(AGREED)
     Catalogue(tmp_path / FILE_NAME).add(CatalogueEntry(CHANGED))
-    assert main([*words, "--data-dir", str(tmp_path)]) == 2
+    assert main([*args, "--data-dir", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "You approved a different definition of this server before" in said
     assert "Changed:   arguments, hidden value of TOKEN changed" in said

@@ -1,4 +1,4 @@
-"""What removed servers leave in the keyring: told, asked for, deleted."""
+"""What removed servers leave in the keyring: reported, asked for, deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Drawer:
+class FakeKeyring:
     """A keyring in memory; one that is locked refuses."""
 
     secrets: ClassVar[dict[str, str]] = {}
@@ -29,11 +29,11 @@ class Drawer:
 
 
 @pytest.fixture(autouse=True)
-def drawer(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> type[Drawer]:
+def keyring(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> type[FakeKeyring]:
     """Two servers, a secret of the first alone and one of both."""
-    monkeypatch.setattr(Drawer, "secrets", {"own": "1", "shared": "2", "another": "3"})
-    monkeypatch.setattr(Drawer, "is_locked", False)
-    monkeypatch.setattr(saved, "SystemKeyring", Drawer)
+    monkeypatch.setattr(FakeKeyring, "secrets", {"own": "1", "shared": "2", "another": "3"})
+    monkeypatch.setattr(FakeKeyring, "is_locked", False)
+    monkeypatch.setattr(saved, "SystemKeyring", FakeKeyring)
     env = {"K": "${keyring:own}", "S": "${keyring:shared}"}
     servers = {
         "a": {"command": "c", "env": env},
@@ -41,15 +41,15 @@ def drawer(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> type[Drawer]:
         "plain": {"command": "c"},
     }
     (data_dir / FILE_NAME).write_text(json.dumps({"mcpServers": servers}))
-    return Drawer
+    return FakeKeyring
 
 
-def remove(data_dir: Path, *words: str) -> int:
-    return main(["servers", "remove", *words, "--data-dir", str(data_dir)])
+def remove(data_dir: Path, *arguments: str) -> int:
+    return main(["servers", "remove", *arguments, "--data-dir", str(data_dir)])
 
 
 def test_they_stay_and_are_reported_where_nobody_can_be_asked(
-    data_dir: Path, drawer: type[Drawer], capsys: pytest.CaptureFixture[str]
+    data_dir: Path, keyring: type[FakeKeyring], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert remove(data_dir, "a") == 0
     out, err = capsys.readouterr()
@@ -57,7 +57,7 @@ def test_they_stay_and_are_reported_where_nobody_can_be_asked(
     assert (
         "1 secret any more. Kept in the system keyring under mcp-progress-monitor:\n  own\n" in err
     )
-    assert set(drawer.secrets) == {"own", "shared", "another"}
+    assert set(keyring.secrets) == {"own", "shared", "another"}
 
 
 def test_a_server_without_any_says_nothing_of_them(
@@ -68,40 +68,42 @@ def test_a_server_without_any_says_nothing_of_them(
 
 
 def test_only_those_go_that_no_other_server_refers_to(
-    data_dir: Path, drawer: type[Drawer], capsys: pytest.CaptureFixture[str]
+    data_dir: Path, keyring: type[FakeKeyring], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert remove(data_dir, "a", "--with-secrets") == 0
     assert capsys.readouterr().out == "Removed a.\nDeleted the secret own.\n"
-    assert set(drawer.secrets) == {"shared", "another"}
+    assert set(keyring.secrets) == {"shared", "another"}
     assert remove(data_dir, "b", "--with-secrets") == 0
-    assert set(drawer.secrets) == {"another"}
+    assert set(keyring.secrets) == {"another"}
 
 
 def test_what_several_servers_share_goes_with_the_last_of_them(
-    data_dir: Path, drawer: type[Drawer]
+    data_dir: Path, keyring: type[FakeKeyring]
 ) -> None:
     assert remove(data_dir, "a", "b", "--with-secrets") == 0
-    assert set(drawer.secrets) == {"another"}
+    assert set(keyring.secrets) == {"another"}
 
 
 def test_all_stays_where_one_of_the_servers_is_not_there(
-    data_dir: Path, drawer: type[Drawer], capsys: pytest.CaptureFixture[str]
+    data_dir: Path, keyring: type[FakeKeyring], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert remove(data_dir, "a", "none", "--with-secrets") == 2
     assert "Saved server" in capsys.readouterr().err
-    assert set(drawer.secrets) == {"own", "shared", "another"}
+    assert set(keyring.secrets) == {"own", "shared", "another"}
     assert "a" in [entry.name for entry in Catalogue(data_dir / FILE_NAME).entries()]
 
 
-def test_what_two_servers_shared_is_deleted_with_both(data_dir: Path, drawer: type[Drawer]) -> None:
+def test_what_two_servers_shared_is_deleted_with_both(
+    data_dir: Path, keyring: type[FakeKeyring]
+) -> None:
     assert remove(data_dir, "a", "b", "--with-secrets") == 0
-    assert set(drawer.secrets) == {"another"}
+    assert set(keyring.secrets) == {"another"}
 
 
 @pytest.mark.parametrize(("says", "left"), [(True, {"shared"}), (False, {"own", "shared"})])
 def test_removing_secrets_asks_for_confirmation_at_a_terminal(
     data_dir: Path,
-    drawer: type[Drawer],
+    keyring: type[FakeKeyring],
     monkeypatch: pytest.MonkeyPatch,
     says: bool,
     left: set[str],
@@ -116,18 +118,18 @@ def test_removing_secrets_asks_for_confirmation_at_a_terminal(
     monkeypatch.setattr(saved, "confirm", answer)
     assert remove(data_dir, "a") == 0
     assert asked == [["own"]]
-    assert set(drawer.secrets) == {*left, "another"}
+    assert set(keyring.secrets) == {*left, "another"}
     assert remove(data_dir, "b", "--keep-secrets") == 0
     assert len(asked) == 1
 
 
 def test_a_keyring_that_refuses_is_reported_and_the_server_is_gone(
     data_dir: Path,
-    drawer: type[Drawer],
+    keyring: type[FakeKeyring],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(drawer, "is_locked", True)
+    monkeypatch.setattr(keyring, "is_locked", True)
     assert remove(data_dir, "a", "--with-secrets") == 8
     out, err = capsys.readouterr()
     assert out == "Removed a.\n"

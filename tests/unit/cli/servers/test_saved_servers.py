@@ -36,16 +36,16 @@ def catalogue(data_dir: Path) -> Catalogue:
     return made
 
 
-def run(data_dir: Path, *words: str) -> int:
-    return main(["servers", *words[:1], "--data-dir", str(data_dir), *words[1:]])
+def run(data_dir: Path, *arguments: str) -> int:
+    return main(["servers", *arguments[:1], "--data-dir", str(data_dir), *arguments[1:]])
 
 
-@pytest.mark.parametrize("words", [["servers"], ["servers", "list"]])
+@pytest.mark.parametrize("arguments", [["servers"], ["servers", "list"]])
 def test_saved_servers_are_listed_without_secrets(
-    catalogue: Catalogue, data_dir: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+    catalogue: Catalogue, data_dir: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     Trust(data_dir / TRUST).approve(catalogue.entry("web").definition)
-    assert main([*words, "--data-dir", str(data_dir)]) == 0
+    assert main([*arguments, "--data-dir", str(data_dir)]) == 0
     said = capsys.readouterr().out
     assert [line.split() for line in said.splitlines()] == [
         ["NAME", "KIND", "STATE", "COMMAND", "OR", "URL"],
@@ -110,14 +110,14 @@ def test_a_file_that_cannot_be_read_ends_with_its_place(
     data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (data_dir / FILE_NAME).write_text('{"mcpServers": oops}')
-    for words in (["list"], ["remove", "a"], ["export"], ["trust", "a"]):
-        assert run(data_dir, *words) == 2
+    for arguments in (["list"], ["remove", "a"], ["export"], ["trust", "a"]):
+        assert run(data_dir, *arguments) == 2
         assert "line 1, column 16" in capsys.readouterr().err
 
 
 def test_what_is_added_by_hand_is_approved(data_dir: Path) -> None:
-    words = ["servers", "add", "mine", "--data-dir", str(data_dir), "--env", "A=1"]
-    assert main([*words, "--connect-at-start", "--era", "handshake", "--", "c", "--x"]) == 0
+    arguments = ["servers", "add", "mine", "--data-dir", str(data_dir), "--env", "A=1"]
+    assert main([*arguments, "--connect-at-start", "--era", "handshake", "--", "c", "--x"]) == 0
     entry = Catalogue(data_dir / FILE_NAME).entry("mine")
     assert entry.definition == StdioDefinition(
         name="mine", command="c", args=("--x",), env={"A": "1"}, era="handshake"
@@ -190,15 +190,15 @@ def test_a_server_named_like_an_unusable_entry_gets_a_number(
 
 
 def test_a_url_is_added_with_its_headers(data_dir: Path) -> None:
-    words = ["--url", "https://a/b", "--header", "X-Y:  v:w ", "--oauth"]
-    assert run(data_dir, "add", "web", *words) == 0
+    arguments = ["--url", "https://a/b", "--header", "X-Y:  v:w ", "--oauth"]
+    assert run(data_dir, "add", "web", *arguments) == 0
     assert Catalogue(data_dir / FILE_NAME).entry("web").definition == HttpDefinition(
         name="web", url="https://a/b", headers={"X-Y": "v:w"}, auth="oauth"
     )
 
 
 @pytest.mark.parametrize(
-    ("words", "advice"),
+    ("arguments", "advice"),
     [
         (["add", "x"], "after --, or use --url"),
         (["add", "x", "--demo"], "after --, or use --url"),
@@ -222,11 +222,11 @@ def test_what_cannot_be_done_is_reported(
     catalogue: Catalogue,
     data_dir: Path,
     capsys: pytest.CaptureFixture[str],
-    words: list[str],
+    arguments: list[str],
     advice: str,
 ) -> None:
     before = catalogue.entries()
-    assert run(data_dir, *words) == 2
+    assert run(data_dir, *arguments) == 2
     assert advice in capsys.readouterr().err
     catalogue.reload()
     assert catalogue.entries() == before

@@ -34,12 +34,12 @@ def store(data_dir: Path) -> TokenStore:
 def test_one_sign_in_is_forgotten(
     store: TokenStore, data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["servers", "sign-out", "web", "--data-dir", str(data_dir)]
-    assert main(words) == 0
+    arguments = ["servers", "sign-out", "web", "--data-dir", str(data_dir)]
+    assert main(arguments) == 0
     assert capsys.readouterr().out == "Signed out of web\n"
     assert store.get(key_of(WEB)) is None
     assert store.get(key_of(OTHER)) is not None
-    assert main(words) == 0
+    assert main(arguments) == 0
     assert capsys.readouterr().out == "You were not signed in to web\n"
 
 

@@ -48,19 +48,28 @@ def test_a_server_of_a_file_is_approved_with_its_folder(
 ) -> None:
     file = tmp_path / "f.json"
     file.write_text(json.dumps({"mcpServers": {"b": {"command": "c"}}}))
-    words = ["servers", "trust", "b", "--config", str(file), "--yes", "--data-dir", str(data_dir)]
-    assert main(words) == 0
+    arguments = [
+        "servers",
+        "trust",
+        "b",
+        "--config",
+        str(file),
+        "--yes",
+        "--data-dir",
+        str(data_dir),
+    ]
+    assert main(arguments) == 0
     found = StdioDefinition(name="b", command="c", cwd=str(Path.cwd()))
     assert trust.is_trusted(found)
     file.write_text(json.dumps({"mcpServers": {"b": {"command": "d"}}}))
     assert not trust.is_trusted(found.model_copy(update={"command": "d"}))
 
 
-@pytest.mark.parametrize("words", [["none"], ["none", "--config", "no-such-file"]])
+@pytest.mark.parametrize("arguments", [["none"], ["none", "--config", "no-such-file"]])
 def test_what_is_not_there_cannot_be_approved(
-    trust: Trust, data_dir: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+    trust: Trust, data_dir: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["servers", "trust", *words, "--yes", "--data-dir", str(data_dir)]) == 2
+    assert main(["servers", "trust", *arguments, "--yes", "--data-dir", str(data_dir)]) == 2
     assert capsys.readouterr().err
     assert not trust.is_trusted(SAVED)
 
@@ -94,8 +103,16 @@ def test_all_that_would_be_handed_on_is_shown(
     }
     file.write_text(json.dumps({"mcpServers": servers}))
     for name in servers:
-        words = ["servers", "trust", name, "--config", str(file), "--data-dir", str(data_dir)]
-        assert main(words) == 2
+        command_line = [
+            "servers",
+            "trust",
+            name,
+            "--config",
+            str(file),
+            "--data-dir",
+            str(data_dir),
+        ]
+        assert main(command_line) == 2
     said = capsys.readouterr().err
     assert "Values read by arguments: A of the environment, read at each start" in said
     assert "Variables: KEY, LD_PRELOAD=/srv/evil.so" in " ".join(said.split())

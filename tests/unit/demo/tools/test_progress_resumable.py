@@ -1,4 +1,4 @@
-"""The export goes on where it stood, and fails in the way it is told to."""
+"""The export goes on where it stood, and fails in the way it is instructed to."""
 
 from __future__ import annotations
 

@@ -122,9 +122,11 @@ def test_a_resource_s_updates_go_to_its_subscribers(version: str) -> None:
 def test_a_resource_s_updates_go_to_who_listens_to_it() -> None:
     host = Host(PER_REQUEST)
     listener = host.listen(resourceSubscriptions=[COUNTER])
-    told = sent(host.call("update_resource", times=2, **QUICK), "notifications/resources/updated")
+    reported = sent(
+        host.call("update_resource", times=2, **QUICK), "notifications/resources/updated"
+    )
     meta = {"io.modelcontextprotocol/subscriptionId": listener}
-    assert told == 2 * [{"uri": COUNTER, "_meta": meta}]
+    assert reported == 2 * [{"uri": COUNTER, "_meta": meta}]
     host.check_all()
 
 

@@ -49,9 +49,9 @@ def _failed() -> Session:
 
 
 def test_the_report_of_a_failed_job_explains_the_failure() -> None:
-    told = _report(_failed(), 1).text
+    reported = _report(_failed(), 1).text
 
-    for words in (
+    for arguments in (
         "called export_orders",
         'with region="eu" rows=4',
         "Progress reached 2 of 4 (50.0 %) in 2 ticks",
@@ -66,17 +66,17 @@ def test_the_report_of_a_failed_job_explains_the_failure() -> None:
         "ERROR disk /dev/sda1 is full",
         "The server returned an error, which ended the request",
     ):
-        assert words in told
+        assert arguments in reported
 
 
 def test_a_tool_that_reports_its_own_error_is_quoted() -> None:
     session = Session()
     session.called("export")
     session.answered({"content": [{"type": "text", "text": "Bad region"}], "isError": True})
-    told = _report(session, 1).text
+    reports = _report(session, 1).text
 
-    assert "The tool returned an error: Bad region" in told
-    assert "The server reported no progress" in told
+    assert "The tool returned an error: Bad region" in reports
+    assert "The server reported no progress" in reports
 
 
 def test_a_job_lost_with_its_server_tells_exit_code_and_last_words() -> None:
@@ -85,12 +85,12 @@ def test_a_job_lost_with_its_server_tells_exit_code_and_last_words() -> None:
     session.at = 1.0
     session.printed("Segmentation fault")
     session.closed("The server exited", -11)
-    told = _report(session, 1).text
+    reported = _report(session, 1).text
 
-    assert "ended as Lost" in told
-    assert "exit code -11" in told
-    assert "Segmentation fault" in told
-    assert "No reply." in told
+    assert "ended as Lost" in reported
+    assert "exit code -11" in reported
+    assert "Segmentation fault" in reported
+    assert "No reply." in reported
 
 
 @pytest.mark.parametrize("later", [0.05, 60.0])
@@ -111,12 +111,12 @@ def test_a_stalled_job_tells_how_long_it_has_been_silent() -> None:
         session.at = float(n)
         session.ticked(n + 1)
     session.at = 200.0
-    told = _report(session, 1).text
+    reported = _report(session, 1).text
 
-    assert "Stalled" in told
-    assert "no progress for 3 min 13 s" in told
-    assert "8 of an unknown total" in told
-    assert "may be busy or hung" in told
+    assert "Stalled" in reported
+    assert "no progress for 3 min 13 s" in reported
+    assert "8 of an unknown total" in reported
+    assert "may be busy or hung" in reported
 
 
 def test_a_job_that_a_recording_ends_within_is_not_reported_to_go_on() -> None:
@@ -138,10 +138,10 @@ def test_a_job_that_timed_out_tells_its_limit() -> None:
     request = session.called("export")
     session.at = 30.0
     session.timed_out(request, "The limit of 30 s without progress was reached.\nLast tick: none.")
-    told = _report(session, 1).text
+    reported = _report(session, 1).text
 
-    assert "The client stopped waiting" in told
-    assert "The limit of 30 s without progress was reached." in told
+    assert "The client stopped waiting" in reported
+    assert "The limit of 30 s without progress was reached." in reported
 
 
 def test_a_done_job_shows_its_bar_course_phases_ticks_and_result() -> None:
@@ -166,12 +166,12 @@ def test_of_many_ticks_the_first_and_last_are_shown_and_the_rest_counted() -> No
     session.called("export")
     for n in range(1, 1_001):
         session.ticked(n, total=1_000, message=f"row {n}.")
-    told = _report(session, 1).text
+    reported = _report(session, 1).text
 
-    assert "100 of 1,000 ticks: the first, the last, and a sample between" in told
-    assert "row 1." in told
-    assert "row 1000." in told
-    assert "row 30." not in told
+    assert "100 of 1,000 ticks: the first, the last, and a sample between" in reported
+    assert "row 1." in reported
+    assert "row 1000." in reported
+    assert "row 30." not in reported
 
 
 def test_of_many_messages_the_first_and_last_are_shown_and_the_rest_counted() -> None:
@@ -180,10 +180,10 @@ def test_of_many_messages_the_first_and_last_are_shown_and_the_rest_counted() ->
     session.answered({})
     for n in range(98):
         session.answered({"again": n})
-    told = _report(session, 1).text
+    reported = _report(session, 1).text
 
-    assert "70 more messages" in told
-    assert '"again": 97' in told
+    assert "70 more messages" in reported
+    assert '"again": 97' in reported
 
 
 def test_what_was_irregular_is_reported_with_its_message() -> None:
@@ -200,11 +200,11 @@ def test_what_was_irregular_is_reported_with_its_message() -> None:
 def test_a_huge_message_is_cut_and_it_is_reported_how_long_it_is() -> None:
     session = Session()
     session.called("export", text="x" * 200_000)
-    told = _report(session, 1).text
+    reported = _report(session, 1).text
 
-    assert len(told) < 60_000
-    assert "more characters" in told
-    assert "start of 200." in told
+    assert len(reported) < 60_000
+    assert "more characters" in reported
+    assert "start of 200." in reported
 
 
 def test_images_in_a_result_are_left_out() -> None:
@@ -241,10 +241,10 @@ def test_hostile_words_are_shown_as_what_they_are() -> None:
     session = Session()
     session.called("export")
     session.refused(1, HOSTILE)
-    told = _report(session, 1).text
+    reported = _report(session, 1).text
 
-    assert "</pre><script>alert(1)</script>" in told
-    assert "\\u202e\\x1b[31m&amp;" in told
+    assert "</pre><script>alert(1)</script>" in reported
+    assert "\\u202e\\x1b[31m&amp;" in reported
 
 
 _WORDS = st.text(max_size=30)
@@ -274,9 +274,9 @@ def test_secrets_are_taken_out_and_it_is_reported() -> None:
     session.printed("Authorization: Bearer hunter2-stderr")
     session.refused(1, "password: hunter2-error", data={"secret": "hunter2-data"})
     for job in (1, None):
-        told = _report(session, job).text
-        assert "hunter2" not in told
-        assert NOTE in told
+        reported = _report(session, job).text
+        assert "hunter2" not in reported
+        assert NOTE in reported
 
     exact = _report(session, 1, with_secrets=True).text
     assert "this file may contain secrets" in exact

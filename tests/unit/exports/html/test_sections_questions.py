@@ -14,7 +14,7 @@ FORM = {
 }
 
 
-def _told(session: Session, job: int = 1) -> str:
+def _reported(session: Session, job: int = 1) -> str:
     made = HtmlReport(session, Redaction(), FindingTexts())
     page = Page(b"".join(made.job(job)))
     assert page.faults == []
@@ -27,9 +27,9 @@ def _asked(session: Session) -> None:
     session.heard({"jsonrpc": "2.0", "id": 9, "method": "elicitation/create", "params": FORM})
 
 
-def _questions(told: str) -> str:
+def _questions(reported: str) -> str:
     """The section, up to the request of the job."""
-    return told.partition("Questions")[2].partition("Request")[0]
+    return reported.partition("Questions")[2].partition("Request")[0]
 
 
 def test_a_question_of_the_server_is_reported_with_its_answer() -> None:
@@ -37,9 +37,9 @@ def test_a_question_of_the_server_is_reported_with_its_answer() -> None:
     _asked(session)
     session.at = 3.0
     session.replied({"action": "accept", "content": {"user": "ada"}}, 9)
-    told = _questions(_told(session))
-    for words in ("elicitation/create", "Which <i>account</i>?", '"user": "ada"', "2.0 s"):
-        assert words in told
+    reported = _questions(_reported(session))
+    for arguments in ("elicitation/create", "Which <i>account</i>?", '"user": "ada"', "2.0 s"):
+        assert arguments in reported
 
 
 def test_secrets_in_answers_are_taken_out() -> None:
@@ -47,16 +47,16 @@ def test_secrets_in_answers_are_taken_out() -> None:
     _asked(session)
     content = {"user": "ada", "password": "hunter2000"}
     session.replied({"action": "accept", "content": content}, 9)
-    told = _told(session)
-    assert '"user": "ada"' in _questions(told)
-    assert "hunter2000" not in told
+    reported = _reported(session)
+    assert '"user": "ada"' in _questions(reported)
+    assert "hunter2000" not in reported
 
 
 def test_an_open_question_is_said_to_be_open_and_its_own_report_names_the_job() -> None:
     session = Session()
     _asked(session)
-    assert "open" in _questions(_told(session))
-    assert "Job 1" in _told(session, 2)
+    assert "open" in _questions(_reported(session))
+    assert "Job 1" in _reported(session, 2)
 
 
 def test_a_round_of_input_is_reported_with_its_answer() -> None:
@@ -69,16 +69,16 @@ def test_a_round_of_input_is_reported_with_its_answer() -> None:
     params = {"name": "ask", "arguments": {}, "inputResponses": answers}
     meta = {"_meta": {"progressToken": "prog-1"}}
     session.asked("tools/call", {**params, **meta}, 2)
-    told = _questions(_told(session))
-    assert "Which <i>account</i>?" in told
-    assert "decline" in told
+    reported = _questions(_reported(session))
+    assert "Which <i>account</i>?" in reported
+    assert "decline" in reported
 
 
 def test_a_job_without_questions_has_no_section_about_them() -> None:
     session = Session()
     session.called("export")
     session.answered({"content": []})
-    assert "Questions" not in _told(session)
+    assert "Questions" not in _reported(session)
 
 
 def test_the_words_of_a_clock_that_ran_out_are_reported() -> None:
@@ -86,4 +86,4 @@ def test_the_words_of_a_clock_that_ran_out_are_reported() -> None:
     number = session.called("export")
     session.at = 30.0
     session.timed_out(number, "Nothing came for 30 s; 1 request was outstanding")
-    assert "Nothing came for 30 s; 1 request was outstanding" in _told(session)
+    assert "Nothing came for 30 s; 1 request was outstanding" in _reported(session)

@@ -18,7 +18,7 @@ def _task(status: str, **changes: Any) -> dict[str, Any]:
     return {"taskId": "t-786", "status": status, **times, **changes}
 
 
-def _told(session: Session) -> str:
+def _reported(session: Session) -> str:
     made = HtmlReport(session, Redaction(), FindingTexts())
     page = Page(b"".join(made.job(1)))
     assert page.faults == []
@@ -41,20 +41,20 @@ def test_the_course_of_a_task_is_reported_with_how_it_was_learnt() -> None:
     session.at = 2.0
     status = {"method": "notifications/tasks/status", "params": _task("completed")}
     session.heard({"jsonrpc": "2.0", **status})
-    told = _told(session)
-    for words in ("t-786", "Polled", "1 time", "Kept until", "1 min 0 s after the start"):
-        assert words in told
-    first = told.index("Counting <b>files</b>")
-    second = told.index("Half done")
-    assert first < told.index("the reply that created it") < second
-    assert second < told.index("tasks/get", second) < told.index("a notification")
+    reported = _reported(session)
+    for arguments in ("t-786", "Polled", "1 time", "Kept until", "1 min 0 s after the start"):
+        assert arguments in reported
+    first = reported.index("Counting <b>files</b>")
+    second = reported.index("Half done")
+    assert first < reported.index("the reply that created it") < second
+    assert second < reported.index("tasks/get", second) < reported.index("a notification")
 
 
 def test_a_job_that_is_no_task_has_no_section_about_one() -> None:
     session = Session()
     session.called("export")
     session.answered({"content": []})
-    assert "Learnt from" not in _told(session)
+    assert "Learnt from" not in _reported(session)
 
 
 def test_secrets_in_a_status_message_are_taken_out() -> None:
@@ -66,6 +66,6 @@ def test_secrets_in_a_status_message_are_taken_out() -> None:
             "params": _task("working", statusMessage="password=hunter2000 is refused"),
         }
     )
-    told = _told(session)
-    assert "is refused" in told
-    assert "hunter2000" not in told
+    reported = _reported(session)
+    assert "is refused" in reported
+    assert "hunter2000" not in reported

@@ -86,7 +86,7 @@ def test_what_is_left_is_never_below_zero() -> None:
 def test_any_message_restarts_only_the_idle_clock() -> None:
     clock = CallClock(100.0, Limits(60, 90))
     clock.touch(120.0)
-    clock.touch(110.0)  # told late: an older one takes nothing back
+    clock.touch(110.0)  # reported late: an older one takes nothing back
     assert clock.read(130.0)[:2] == (50.0, 60.0)
 
 

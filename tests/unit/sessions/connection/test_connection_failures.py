@@ -18,7 +18,7 @@ from mcp_progress_monitor.snapshots.doctor import HttpNote
 
 
 @pytest.mark.parametrize(
-    ("exit_code", "words"),
+    ("exit_code", "text"),
     [
         (None, "The server closed its output"),
         (0, "The server exited"),
@@ -28,8 +28,8 @@ from mcp_progress_monitor.snapshots.doctor import HttpNote
         (-250, "The server was killed by signal 250"),
     ],
 )
-def test_the_way_a_server_ended_is_reported(exit_code: int | None, words: str) -> None:
-    assert ending(exit_code) == words
+def test_the_way_a_server_ended_is_reported(exit_code: int | None, text: str) -> None:
+    assert ending(exit_code) == text
 
 
 def connection(**fields: Any) -> Any:
@@ -40,9 +40,9 @@ def connection(**fields: Any) -> Any:
 
 
 def test_nobody_is_sent_to_a_terminal_for_a_url() -> None:
-    for told in (loss_error, start_error):
-        assert "terminal" in told("server.py", connection()).hint
-        at_url = told("http://host/mcp", connection(is_http=True))
+    for reported in (loss_error, start_error):
+        assert "terminal" in reported("server.py", connection()).hint
+        at_url = reported("http://host/mcp", connection(is_http=True))
         assert at_url.hint
         assert "terminal" not in at_url.hint
 
@@ -54,8 +54,8 @@ def test_a_defect_of_ours_is_not_looked_for_in_the_server() -> None:
 
 @pytest.mark.parametrize("status", ["503 Service Unavailable", "429 Too Many Requests"])
 def test_a_server_that_is_not_ready_in_time_is_not_looked_for_elsewhere(status: str) -> None:
-    code, _, words = status.partition(" ")
-    notes = (HttpNote("POST /mcp", None, "broken"), HttpNote("POST /mcp", int(code), words))
+    code, _, text = status.partition(" ")
+    notes = (HttpNote("POST /mcp", None, "broken"), HttpNote("POST /mcp", int(code), text))
     seen = connection(is_http=True, http_notes=notes)
     seen.outbox.queued_count = 0
     error = silence_error("http://host/mcp", 3, ["server/discover"], seen)

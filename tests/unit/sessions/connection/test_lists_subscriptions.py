@@ -27,7 +27,7 @@ OBLIGING = by_method(setLevel={}, subscribe={}, unsubscribe={})
 
 
 class Reader:
-    """One connection whose server is kept told."""
+    """One connection whose server is kept informed."""
 
     def __init__(self, script: Script, revision: str, capabilities: dict[str, Any]) -> None:
         self.server = PlayedServer(script)
@@ -103,8 +103,8 @@ async def test_resources_are_subscribed_to_and_given_up() -> None:
 async def test_what_the_server_refuses_is_reported() -> None:
     async with reading(by_method(setLevel=-32602)) as reader:
         reader.set_level("debug")
-        words = await reader.has_error()
-    assert words == "The server refused logging/setLevel: no"
+        text = await reader.has_error()
+    assert text == "The server refused logging/setLevel: no"
 
 
 async def test_updates_are_counted_by_resource() -> None:
@@ -187,8 +187,8 @@ async def test_a_server_that_refuses_to_be_listened_to_is_left_alone() -> None:
     async with reading(
         by_method(listen=-32601), "2026-07-28", tools={"listChanged": True}
     ) as reader:
-        words = await reader.has_error()
-    assert words == "The server refused subscriptions/listen: no"
+        text = await reader.has_error()
+    assert text == "The server refused subscriptions/listen: no"
     assert reader.server.methods == ["subscriptions/listen"]
 
 

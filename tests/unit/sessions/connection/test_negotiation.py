@@ -139,10 +139,10 @@ async def test_a_fixed_new_era_never_falls_back() -> None:
 
 async def test_versions_without_one_of_ours_are_named_beside_ours() -> None:
     answer = INITIALIZED | {"protocolVersion": "1999-01-01"}
-    words = await refusal(by_method(discover=-32601, initialize=answer))
-    assert "1999-01-01" in words
+    text = await refusal(by_method(discover=-32601, initialize=answer))
+    assert "1999-01-01" in text
     for revision in eras.REVISIONS:
-        assert revision in words
+        assert revision in text
 
 
 async def test_a_refused_handshake_gives_the_servers_words() -> None:

@@ -1,4 +1,4 @@
-"""Waiting for a reply: limits, and who is told of the end."""
+"""Waiting for a reply: limits, and who is notified of the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One server's life: its states, and what is told of each way it can end."""
+"""One server's life: its states, and the report of each way it can end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow servers told from hung ones."""
+"""Slow servers and hung ones."""
 
 from __future__ import annotations
 
@@ -302,5 +302,5 @@ async def test_a_keep_alive_discover_does_not_reopen_the_session() -> None:
         await made.look(INTERVAL_S + 1)
         await until(lambda: made.keepalive.health is not None)
         assert made.count == 2
-        told = [fact for fact in made.log.facts if isinstance(fact, ConnectionNegotiated)]
-        assert len(told) == 1
+        reported = [fact for fact in made.log.facts if isinstance(fact, ConnectionNegotiated)]
+        assert len(reported) == 1

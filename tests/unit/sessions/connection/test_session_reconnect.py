@@ -192,11 +192,11 @@ def test_the_error_after_the_limit_says_how_often_and_why_it_failed_last() -> No
     assert server.reconnecting.error(LAST) == LAST
     server.fails()
     server.fails()
-    told = server.reconnecting.error(LAST)
-    assert told is not None
-    assert told.what == "The server was reconnected 2 times in a row and failed each time"
-    assert told.where == "run-it"
-    assert told.detail == "Last failure: The server exited with exit code 4\nlast words"
+    reported = server.reconnecting.error(LAST)
+    assert reported is not None
+    assert reported.what == "The server was reconnected 2 times in a row and failed each time"
+    assert reported.where == "run-it"
+    assert reported.detail == "Last failure: The server exited with exit code 4\nlast words"
     assert "2 times in a row" in server.reconnecting.outlook(server.now)
     server.reconnecting.begin()
     assert server.reconnecting.error(LAST) == LAST

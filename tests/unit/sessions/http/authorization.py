@@ -80,8 +80,8 @@ class Site:
             named = f', scope="{self.needed_scope}"' if self.scope_in_challenge else ""
             return _refused(401, f'Bearer {self.challenge}error="invalid_token"{named}')
         if self.needed_scope not in scope.split():
-            words = f'Bearer error="insufficient_scope", scope="{self.needed_scope}"'
-            return _refused(403, words)
+            text = f'Bearer error="insufficient_scope", scope="{self.needed_scope}"'
+            return _refused(403, text)
         if request.url.query == b"slow":
             await self.slow.wait()
         return _json({"said": request.content.decode()})
@@ -147,7 +147,7 @@ class Site:
 
 
 class Browser:
-    """A user who opens each page at once, or when told; follows where it leads."""
+    """A user who opens each page at once, or when instructed; follows where it leads."""
 
     def __init__(self, site: Site, *, opens: bool = True) -> None:
         self.sign_ins = SignIns(self._changed)
@@ -199,5 +199,5 @@ def _json(value: Any, status: int = 200) -> httpx2.Response:
     return httpx2.Response(status, json=value)
 
 
-def _refused(status: int, words: str) -> httpx2.Response:
-    return httpx2.Response(status, headers={"WWW-Authenticate": words}, content=b"refused")
+def _refused(status: int, text: str) -> httpx2.Response:
+    return httpx2.Response(status, headers={"WWW-Authenticate": text}, content=b"refused")

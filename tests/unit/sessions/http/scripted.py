@@ -59,8 +59,8 @@ class Out:
         self, status: str, kind: str, body: bytes, headers: dict[str, str] | None = None
     ) -> None:
         """A whole answer."""
-        told = {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})}
-        await self.head(status, told)
+        reported = {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})}
+        await self.head(status, reported)
         await self.raw(body)
 
     async def json(self, value: object, status: str = "200 OK", **headers: str) -> None:
@@ -179,8 +179,8 @@ async def _read(stream: SocketStream, data: bytes) -> tuple[Asked, bytes]:
     return Asked(method, path, headers, message), rest[length:]
 
 
-class Told(Log):
-    """What was told, for tests that wait for something in it."""
+class Reports(Log):
+    """What was reported, for tests that wait for something in it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -192,9 +192,9 @@ class Told(Log):
 
 
 class Line:
-    """A connection to a scripted server, and all that was told of it."""
+    """A connection to a scripted server, and all events of it."""
 
-    def __init__(self, web: Web, connection: Connection, log: Told) -> None:
+    def __init__(self, web: Web, connection: Connection, log: Reports) -> None:
         self.web = web
         self.connection = connection
         self.log = log
@@ -207,15 +207,15 @@ class Line:
             await exchange.over()
         return exchange
 
-    async def until_told(self, name: str) -> None:
-        """Wait until an event of this name was told."""
+    async def until_reported(self, name: str) -> None:
+        """Wait until an event of this name was reported."""
         with anyio.fail_after(PATIENCE_S):
             while not self.events(name):
                 self.log.more = anyio.Event()
                 await self.log.more.wait()
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """The events of this name that were told."""
+        """The events of this name that were reported."""
         frames = [frame for frame in self.log.frames if b'"event":' in frame.raw[:12]]
         found = [json.loads(frame.raw) for frame in frames]
         return [fields for fields in found if fields["event"] == name]
@@ -232,7 +232,7 @@ def transport_to(url: str, **fields: Any) -> tuple[HttpTransport, Framer]:
 @contextlib.asynccontextmanager
 async def connected(script: Script, query: str = "", **fields: Any) -> AsyncIterator[Line]:
     """A connection to a server that plays `script`, ended with the context."""
-    web, log = Web(script), Told()
+    web, log = Web(script), Reports()
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(web.serve, listener)

@@ -56,7 +56,7 @@ def test_a_refusal_is_an_error_with_code_minus_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer", "words"),
+    ("asked", "answer", "message"),
     [
         (FORM, Accept({}), "name: a value is required"),
         (FORM, Accept({"name": 3}), 'name: 3 is not of type "string"'),
@@ -72,8 +72,8 @@ def test_a_refusal_is_an_error_with_code_minus_one() -> None:
         (ROOTS, Accept({"roots": [{"name": "n"}]}), "roots[0].uri: a value is required"),
     ],
 )
-def test_what_does_not_fit_is_named_with_its_path(asked: Any, answer: Answer, words: str) -> None:
-    assert words in "\n".join(violations_of(asked, answer))
+def test_what_does_not_fit_is_named_with_its_path(asked: Any, answer: Answer, message: str) -> None:
+    assert message in "\n".join(violations_of(asked, answer))
 
 
 @pytest.mark.parametrize("schema", [None, {"type": "colour"}, {"properties": 7}])

@@ -46,8 +46,8 @@ def test_what_has_its_format_fits(wanted: str, value: object) -> None:
     ],
 )
 def test_what_has_not_is_named_with_its_field(wanted: str, value: str) -> None:
-    [words] = _found(wanted, value)
-    assert words.startswith(f"f: {value!r} is not a valid ")
+    [text] = _found(wanted, value)
+    assert text.startswith(f"f: {value!r} is not a valid ")
 
 
 @given(st.sampled_from(["email", "uri", "date", "date-time"]), st.text())

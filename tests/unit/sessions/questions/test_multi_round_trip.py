@@ -174,7 +174,7 @@ async def test_after_ten_rounds_the_call_is_given_up_with_a_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inner", "words"),
+    ("inner", "text"),
     [
         (required(None, None), "neither input requests nor a state"),
         (required({}, None), "neither input requests nor a state"),
@@ -186,12 +186,12 @@ async def test_after_ten_rounds_the_call_is_given_up_with_a_message() -> None:
         (required({"k": {"method": "elicitation/create"}}), "needs params, an object"),
     ],
 )
-async def test_what_cannot_be_asked_ends_the_call_with_a_message(inner: bytes, words: str) -> None:
+async def test_what_cannot_be_asked_ends_the_call_with_a_message(inner: bytes, text: str) -> None:
     async with questioned(Requiring(inner), era=Era.PER_REQUEST) as request_broker:
         exchange = call(request_broker)
         assert await over(exchange) is ExchangeEnd.GIVEN_UP
-    assert words in exchange.reason
-    assert request_broker.told == []
+    assert text in exchange.reason
+    assert request_broker.reported == []
 
 
 async def test_a_kind_that_was_not_declared_ends_the_call() -> None:
@@ -266,7 +266,7 @@ async def test_elsewhere_such_a_result_is_a_result(era: Era, method: str) -> Non
     async with questioned(Requiring(required({"k": ELICIT})), era=era) as request_broker:
         exchange = call(request_broker, method=method)
         assert await over(exchange) is ExchangeEnd.ANSWERED
-    assert request_broker.told == []
+    assert request_broker.reported == []
 
 
 async def test_the_token_may_be_of_our_own_making_and_stays_the_same() -> None:

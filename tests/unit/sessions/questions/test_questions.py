@@ -12,10 +12,10 @@ from tests.unit.sessions.questioned import question
 
 
 class Desk:
-    """Questions, whom they are told to, and what they hold."""
+    """Questions, their listeners, and what they hold."""
 
     def __init__(self) -> None:
-        self.told: list[int] = []
+        self.reported: list[int] = []
         self.phases: list[AnswerPhase] = []
         self.clock = CallClock(0.0)
         self.questions = Questions(self._tell, self._hold)
@@ -26,7 +26,7 @@ class Desk:
         return pending
 
     def _tell(self, ids: frozenset[int]) -> None:
-        self.told += ids
+        self.reported += ids
 
     def _hold(self, _question: Question) -> Hold:
         return Hold([self.clock], float)
@@ -40,7 +40,7 @@ async def test_a_question_comes_is_answered_and_goes() -> None:
     request_broker.questions.answer(1, Accept({"name": "Ada"}))
     assert await pending.answered() == Accept({"name": "Ada"})
     assert request_broker.questions.open() == ()
-    assert request_broker.told == [1, 1]
+    assert request_broker.reported == [1, 1]
     assert request_broker.phases == [AnswerPhase.CHECKING]
     assert not request_broker.clock.is_suspended
 
@@ -54,7 +54,7 @@ async def test_a_question_that_is_withdrawn_has_no_answer() -> None:
     found = request_broker.questions.find(1)
     assert found is not None
     assert found.ended == "the server cancelled it"
-    assert request_broker.told == [1, 1]
+    assert request_broker.reported == [1, 1]
 
 
 def test_nothing_is_answered_twice() -> None:
@@ -91,7 +91,7 @@ def test_pages_are_complete_by_connection_and_id() -> None:
         request_broker.ask(kind="url", connection=connection, params=params, schema=None)
     request_broker.questions.complete("s#1", "e")
     assert [each.is_complete for each in request_broker.questions.open()] == [True, False, False]
-    assert request_broker.told == [1, 2, 3, 1]
+    assert request_broker.reported == [1, 2, 3, 1]
 
 
 def test_ended_questions_are_remembered_but_not_for_ever() -> None:
@@ -107,7 +107,7 @@ def test_a_question_that_a_rule_answers_is_reported_and_never_open() -> None:
     request_broker = Desk()
     request_broker.questions.note_ruled(question())
     ended = request_broker.questions.find(1)
-    assert request_broker.told == [1]
+    assert request_broker.reported == [1]
     assert request_broker.questions.open() == ()
     assert ended is not None
     assert ended.ended == BY_RULE

@@ -201,7 +201,7 @@ async def test_what_cannot_be_asked_is_refused_at_once(method: str, params: Any,
         reply = await request_broker.reply_to("q")
     assert reply["error"]["code"] == code
     assert request_broker.phases() == []
-    assert request_broker.told == []
+    assert request_broker.reported == []
 
 
 async def test_a_kind_that_was_not_declared_is_no_method() -> None:
@@ -316,7 +316,7 @@ async def test_a_delayed_rule_answers_when_the_user_does_not() -> None:
         request_broker.server.say(request("q", ELICIT, FORM))
         reply = await request_broker.reply_to("q")
     assert reply["result"]["action"] == "decline"
-    assert len(request_broker.told) == 2
+    assert len(request_broker.reported) == 2
     assert not request_broker.clock.is_suspended
 
 

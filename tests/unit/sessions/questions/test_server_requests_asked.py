@@ -35,7 +35,7 @@ def test_a_sound_form_is_read_without_a_note() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "words", "is_kept"),
+    ("schema", "text", "is_kept"),
     [
         (..., "is missing: answer with JSON", False),
         ("name, age", "not an object: answer with JSON", False),
@@ -49,17 +49,17 @@ def test_a_sound_form_is_read_without_a_note() -> None:
         ({"type": "object", "properties": {"a": {"type": "object"}}}, 'the field "a"', True),
     ],
 )
-def test_a_schema_that_is_no_form_is_noted(schema: Any, words: str, is_kept: bool) -> None:
+def test_a_schema_that_is_no_form_is_noted(schema: Any, text: str, is_kept: bool) -> None:
     asked = read_asked(ELICIT, _with(requestedSchema=schema), ALL)
-    assert words in "\n".join(asked.errors)
+    assert text in "\n".join(asked.errors)
     assert (asked.schema is not None) is is_kept
 
 
-@pytest.mark.parametrize(("message", "words"), [(..., "missing"), (42, "42, not a string")])
-def test_a_question_without_words_is_asked_all_the_same(message: Any, words: str) -> None:
+@pytest.mark.parametrize(("message", "text"), [(..., "missing"), (42, "42, not a string")])
+def test_a_question_without_words_is_asked_all_the_same(message: Any, text: str) -> None:
     asked = read_asked(ELICIT, _with(message=message), ALL)
     assert asked.message == ""
-    assert words in asked.errors[0]
+    assert text in asked.errors[0]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_only_addresses_of_web_pages_are_without_a_note(url: str, errors: int) -
 
 
 @pytest.mark.parametrize(
-    ("params", "words"),
+    ("params", "text"),
     [
         ({**SAMPLING, "messages": []}, '"messages" is empty'),
         ({**SAMPLING, "maxTokens": "9"}, '"maxTokens"'),
@@ -96,8 +96,8 @@ def test_only_addresses_of_web_pages_are_without_a_note(url: str, errors: int) -
         ),
     ],
 )
-def test_messages_with_faults_are_shown_with_a_note(params: dict[str, Any], words: str) -> None:
-    assert words in "\n".join(read_asked(CREATE_MESSAGE, params, ALL).errors)
+def test_messages_with_faults_are_shown_with_a_note(params: dict[str, Any], text: str) -> None:
+    assert text in "\n".join(read_asked(CREATE_MESSAGE, params, ALL).errors)
 
 
 def test_the_newest_words_stand_for_a_sampling_request() -> None:

@@ -1,4 +1,4 @@
-"""The limit of open files is raised as far as needed and allowed, and told of when it is met."""
+"""The limit of open files is raised as far as needed and allowed, and reported when it is met."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def test_the_limit_is_raised_to_what_is_needed_and_allowed(
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
 def test_a_met_limit_says_what_to_do(code: int) -> None:
-    told = base.open_files_error(OSError(code, "Too many open files"), "python3")
-    assert told is not None
-    assert told.what == "Too many open files"
-    assert told.where == "python3"
-    assert "ulimit -n" in told.hint
+    reported = base.open_files_error(OSError(code, "Too many open files"), "python3")
+    assert reported is not None
+    assert reported.what == "Too many open files"
+    assert reported.where == "python3"
+    assert "ulimit -n" in reported.hint
 
 
 def test_other_errors_are_reported_by_others() -> None:

@@ -56,8 +56,8 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> _Readings:
     return made
 
 
-async def _ask(told: list[list[int]]) -> None:
-    told.append(list(await process_tree.running()))
+async def _ask(reported: list[list[int]]) -> None:
+    reported.append(list(await process_tree.running()))
 
 
 async def _until_reading(readings: _Readings, count: int) -> None:
@@ -67,38 +67,38 @@ async def _until_reading(readings: _Readings, count: int) -> None:
 
 
 async def test_fifty_who_ask_at_the_same_moment_cost_two_readings(readings: _Readings) -> None:
-    told: list[list[int]] = []
+    reported: list[list[int]] = []
     readings.may_end.release(50)
     async with anyio.create_task_group() as tasks:
         for _ in range(50):
-            tasks.start_soon(_ask, told)
-    assert len(told) == 50
+            tasks.start_soon(_ask, reported)
+    assert len(reported) == 50
     assert readings.count <= 2
 
 
 async def test_who_asks_while_one_is_read_is_given_the_next(readings: _Readings) -> None:
-    told: list[list[int]] = []
+    reported: list[list[int]] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_ask, told)
+        tasks.start_soon(_ask, reported)
         await _until_reading(readings, 1)
         for _ in range(3):
-            tasks.start_soon(_ask, told)
+            tasks.start_soon(_ask, reported)
         await anyio.lowlevel.checkpoint()
         readings.may_end.release(2)
-    assert told == [[1], [2], [2], [2]]
+    assert reported == [[1], [2], [2], [2]]
 
 
 async def test_a_reading_whose_asker_was_cancelled_is_given_to_nobody_who_asked_later(
     readings: _Readings,
 ) -> None:
-    told: list[list[int]] = []
+    reported: list[list[int]] = []
     async with anyio.create_task_group() as tasks:
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as cancelled:
-                cancelled.start_soon(_ask, told)
+                cancelled.start_soon(_ask, reported)
                 await _until_reading(readings, 1)
-                tasks.start_soon(_ask, told)
+                tasks.start_soon(_ask, reported)
                 await anyio.lowlevel.checkpoint()
                 scope.cancel()
                 readings.may_end.release(2)
-    assert told[-1] == [2]
+    assert reported[-1] == [2]

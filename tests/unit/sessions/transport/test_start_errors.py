@@ -16,7 +16,7 @@ def server(command: str, cwd: Path | None = None) -> StdioDefinition:
     return StdioDefinition(name="s", command=command, cwd=None if cwd is None else str(cwd))
 
 
-def folder_words(folder: Path) -> str:
+def folder_arguments(folder: Path) -> str:
     error = folder_error(server("run", folder))
     return "" if error is None else error.what
 
@@ -24,11 +24,11 @@ def folder_words(folder: Path) -> str:
 def test_a_folder_to_start_in_that_cannot_be_used_is_reported(closed_dir: Path) -> None:
     parent = closed_dir.parent
     (parent / "file").touch()
-    assert not folder_words(parent)
-    assert folder_words(parent / "none").endswith("does not exist")
-    assert folder_words(parent / "file").endswith("is a file")
-    assert folder_words(closed_dir).startswith("No permission to access")
-    assert "cannot be accessed" in folder_words(closed_dir / "within")
+    assert not folder_arguments(parent)
+    assert folder_arguments(parent / "none").endswith("does not exist")
+    assert folder_arguments(parent / "file").endswith("is a file")
+    assert folder_arguments(closed_dir).startswith("No permission to access")
+    assert "cannot be accessed" in folder_arguments(closed_dir / "within")
 
 
 def test_a_command_in_a_closed_folder_is_not_said_to_lack_a_right(closed_dir: Path) -> None:

@@ -55,7 +55,7 @@ _WITH_PSUTIL = (
     "module._HAS_PROC = False\n"
     "sys.exit(module.main(sys.argv[1:]))\n"
 )
-"""The watchdog as on macOS: isolated, without /proc, and told where psutil is."""
+"""The watchdog as on macOS: isolated, without /proc, and reported where psutil is."""
 
 
 class Program:

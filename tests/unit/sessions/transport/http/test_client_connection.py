@@ -37,7 +37,7 @@ async def test_nothing_is_sent_on_a_connection_whose_end_was_that_of_a_body(
     async def serve(stream: TLSStream) -> None:
         with contextlib.suppress(anyio.BrokenResourceError):  # the client says no goodbye
             await stream.receive()
-            # Without a length it goes on until the end is told, which here is told by TLS.
+            # Without a length it goes on until the end, which TLS marks here.
             await stream.send(b"HTTP/1.1 200 OK\r\n\r\nhello")
             await stream.aclose()
 

@@ -49,7 +49,7 @@ def unraisable(
 ) -> Iterator[list[str]]:
     """Fail where Python, its loop or this program complains in passing."""
     found: list[str] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda told: found.append(repr(told)))
+    monkeypatch.setattr(sys, "unraisablehook", lambda reported: found.append(repr(reported)))
     yield found
     gc.collect()
     assert found == []
@@ -106,7 +106,7 @@ async def test_what_is_too_large_is_broken_off_and_the_connection_goes_on(kind: 
     assert "The server sent a message larger than" in exchange.reason
     assert after.end is ExchangeEnd.ANSWERED
     assert line.connection.reason == "enough"
-    assert any(told["reason"].startswith("too large") for told in line.events("http_ended"))
+    assert any(reported["reason"].startswith("too large") for reported in line.events("http_ended"))
 
 
 async def _ticking(asked: Asked, out: Out) -> None:
@@ -133,7 +133,7 @@ async def test_a_call_is_cancelled_in_the_middle_and_the_connection_goes_on() ->
         await _until_ticks(line)
         line.connection.outbox.send_cancel(exchange, "You cancelled it")
         line.connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
-        await line.until_told("http_ended")
+        await line.until_reported("http_ended")
         after = await _goes_on(line)
     assert after.end is ExchangeEnd.ANSWERED
     assert line.connection.reason == "enough"

@@ -123,8 +123,12 @@ async def test_a_lost_request_is_reported_before_who_waits_for_it_and_not_after_
     of.lose(1, loss)
     of.lose(2, loss)
     assert line.losses == []
-    (told,) = await events(of, 2)
-    assert (told["event"], told["request"], told["outcome"]) == ("call_ended", 1, "lost")
+    (reported,) = await events(of, 2)
+    assert (reported["event"], reported["request"], reported["outcome"]) == (
+        "call_ended",
+        1,
+        "lost",
+    )
     assert line.losses == [(1, loss)]
 
 
@@ -138,7 +142,7 @@ async def test_a_connection_fails_once_after_all_that_came_before() -> None:
     assert of.failure is not None
     assert of.failure.what == "The server no longer knows the session"
     assert of.failure.where == "http://host/mcp"
-    assert [told["event"] for told in await events(of, 1)] == ["one"]
+    assert [reported["event"] for reported in await events(of, 1)] == ["one"]
     with pytest.raises(anyio.EndOfStream):
         await events(of, 1)
 

@@ -1,4 +1,4 @@
-"""Why a server could not be reached, in words."""
+"""Why a server could not be reached, as text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def caused(error: Exception, cause: BaseException) -> Exception:
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "text"),
     [
         (httpx2.ConnectTimeout(""), "within 3 s"),
         (httpx2.ProxyError("407"), "proxy"),
@@ -43,10 +43,10 @@ def caused(error: Exception, cause: BaseException) -> Exception:
         (httpx2.UnsupportedProtocol("x"), "not valid for a request"),
     ],
 )
-def test_what_never_got_there_is_unreachable(error: Exception, words: str) -> None:
+def test_what_never_got_there_is_unreachable(error: Exception, text: str) -> None:
     found = translated(error, "http://host/", 3)
     assert isinstance(found, UnreachableError)
-    assert words in found.details.what
+    assert text in found.details.what
     assert found.details.where == "http://host/"
     assert found.details.hint
 
@@ -82,7 +82,7 @@ def test_a_tls_failure_says_what_to_do(said: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "text"),
     [
         (httpx2.RemoteProtocolError("Server disconnected without sending a response."), "without"),
         (httpx2.RemoteProtocolError("incomplete chunked read"), "in the middle of the response"),
@@ -102,10 +102,10 @@ def test_a_tls_failure_says_what_to_do(said: str, hint: str) -> None:
         (httpx2.WriteError("why"), "why"),
     ],
 )
-def test_what_was_sent_has_broken(error: Exception, words: str) -> None:
+def test_what_was_sent_has_broken(error: Exception, text: str) -> None:
     found = translated(error, "http://host/", 3)
     assert isinstance(found, BrokenError)
-    assert words in found.reason
+    assert text in found.reason
 
 
 REFUSED = caused(httpx2.ConnectError("x"), OSError(errno.ECONNREFUSED, "refused"))

@@ -72,8 +72,8 @@ async def test_an_answer_that_came_before_it_is_waited_for_is_taken() -> None:
 
 async def test_issuer_and_errors_are_taken_with_bounded_words() -> None:
     async def steps(callback: OAuthCallback) -> None:
-        words = "x%0a" * 3000
-        query = f"error=access_denied&error_description={words}&state=right&iss=https://a"
+        text = "x%0a" * 3000
+        query = f"error=access_denied&error_description={text}&state=right&iss=https://a"
         await _send(callback.port, f"GET /callback?{query} HTTP/1.1\r\n\r\n".encode())
 
     answer = await _answered(steps)

@@ -1,4 +1,4 @@
-"""Which way requests go, and what is told where there is none."""
+"""Which way requests go, and the error where there is none."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def test_a_server_on_this_machine_is_reached_whatever_the_proxy_for_all_is
 
 
 @pytest.mark.parametrize(
-    ("proxy", "words"),
+    ("proxy", "text"),
     [
         (SOCKS, "The proxy socks5://127.0.0.1:1 uses SOCKS, and SOCKS support is not installed"),
         ("socks4://127.0.0.1:1", "Cannot create an HTTP client"),
@@ -118,7 +118,7 @@ async def test_a_server_on_this_machine_is_reached_whatever_the_proxy_for_all_is
     ],
 )
 async def test_a_server_behind_a_proxy_that_cannot_be_spoken_to_is_explained(
-    proxy: str, words: str, monkeypatch: pytest.MonkeyPatch
+    proxy: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "socksio", None)
     monkeypatch.setenv("ALL_PROXY", proxy)
@@ -129,17 +129,17 @@ async def test_a_server_behind_a_proxy_that_cannot_be_spoken_to_is_explained(
         async with wire.exchange(HttpRequest("GET", url, {}, "listen")):
             pass
     error = caught.value.details
-    assert (words in error.what, error.where) == (True, url)
+    assert (text in error.what, error.where) == (True, url)
     assert "ALL_PROXY" in error.hint
     assert "secret" not in error.as_text()
-    told = [
+    reported = [
         json.loads(frame.raw)
         for _ in range(2)
         for frames in await inbound.next()
         for frame in frames
     ]
-    assert [event["event"] for event in told] == ["http_request", "http_ended"]
-    assert told[1]["reason"].startswith("not sent: ")
+    assert [event["event"] for event in reported] == ["http_request", "http_ended"]
+    assert reported[1]["reason"].startswith("not sent: ")
     await wire.close()
 
 

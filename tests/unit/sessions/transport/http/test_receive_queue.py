@@ -66,20 +66,20 @@ async def test_chunks_that_came_meanwhile_are_framed_together() -> None:
     stream = EventStream(line, 7)
     for n in range(3):
         stream.add(b"data: %d\n\n" % n)
-    told, messages = await taken(line)
-    assert told[0].channel is Channel.EVENT
+    reported, messages = await taken(line)
+    assert reported[0].channel is Channel.EVENT
     assert raws([messages]) == [b"0", b"1", b"2"]
     assert stream.count == 3
     stream.add(b"data: 3\n\n")
-    assert raws(await taken(line)) == [b"3"]  # all around it was told before
+    assert raws(await taken(line)) == [b"3"]  # all around it was reported before
 
 
 async def test_what_is_mostly_ends_of_line_is_parsed_in_small_portions() -> None:
     line = inbound()
     stream = EventStream(line, 1)
     stream.add(b"id\n\n" * 8192)
-    told = [json.loads(raw) for raw in raws(await taken(line))]
-    parts = ["".join(entry["raw"] for entry in event["events"]) for event in told]
+    reported = [json.loads(raw) for raw in raws(await taken(line))]
+    parts = ["".join(entry["raw"] for entry in event["events"]) for event in reported]
     assert "".join(parts) == "id\n\n" * 8192
     assert [len(part) for part in parts] == [4096] * 8
 
@@ -95,7 +95,7 @@ async def test_many_messages_come_in_slices() -> None:
     line = inbound()
     stream = EventStream(line, 7)
     stream.add(b"data: x\n\n" * 1000)
-    _told, *slices = await taken(line)
+    _reported, *slices = await taken(line)
     assert [len(frames) for frames in slices] == [64] * 15 + [40]
 
 
@@ -103,7 +103,7 @@ async def test_many_objects_come_in_runs_but_for_those_with_line_feeds() -> None
     line = inbound()
     stream = EventStream(line, 7)
     stream.add(b"data: {}\n\n" * 2000 + b'data: {"a":\ndata: 1}\n\n')
-    _told, *slices = await line.next()
+    _reported, *slices = await line.next()
     assert [len(frames) for frames in slices] == [1024, 976, 1]
     assert [type(frames) for frames in slices] == [FrameRun, FrameRun, list]
 
@@ -113,7 +113,7 @@ async def test_the_elements_of_batches_come_in_slices_as_well() -> None:
     stream = EventStream(line, 7)
     stream.add(b"data: [" + b",".join([b"{}"] * 600) + b"]\n\n")
     stream.add(b"data: [" + b",".join([b"{}"] * 600) + b"]\n\n")
-    _told, *slices = await taken(line)
+    _reported, *slices = await taken(line)
     assert sum(map(len, slices)) == 1202
     assert max(map(len, slices)) <= 768
 
@@ -143,7 +143,7 @@ async def test_what_a_stream_ended_within_is_reported_and_no_message() -> None:
     stream = EventStream(line, 7)
     stream.add(b"data: whole\n\ndata: ha")
     stream.end()
-    _told, messages, rest = await taken(line)
+    _reported, messages, rest = await taken(line)
     assert raws([messages]) == [b"whole"]
     assert b'"raw":"data: ha","is_complete":false' in rest[0].raw
 
@@ -169,8 +169,8 @@ async def test_a_flood_with_ids_is_reported_by_one_entry_for_all() -> None:
     stream.add(b"id: 0\ndata: 0\n\n")
     await taken(line)
     stream.add(b"".join(b"id: %d\ndata: %d\n\n" % (n, n) for n in range(1, 201)))
-    told, *messages = await taken(line)
-    entry = json.loads(told[0].raw)["events"]
+    reported, *messages = await taken(line)
+    entry = json.loads(reported[0].raw)["events"]
     assert [(each["before"], len(each["ids"]), each["count"]) for each in entry] == [
         ("id: ", 200, 200)
     ]

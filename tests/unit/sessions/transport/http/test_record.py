@@ -15,8 +15,8 @@ from mcp_progress_monitor.sessions.transport.http.record import BODY_KEPT, Excha
 URL = "http://user:pw@host/mcp"
 
 
-class Told:
-    """A record, and the events that it told."""
+class Reports:
+    """A record, and its events."""
 
     def __init__(self, *secret_names: str) -> None:
         self._now = 100.0
@@ -34,10 +34,10 @@ class Told:
 
 
 async def test_a_request_is_reported_with_the_message_it_carries_and_no_name_of_a_user() -> None:
-    told = Told()
-    told.record.sent("POST", URL, [("Accept", "*/*")], "message", 7)
-    told.record.sent("GET", URL, [], "listen", None)
-    first, second = await told.events(2)
+    reported = Reports()
+    reported.record.sent("POST", URL, [("Accept", "*/*")], "message", 7)
+    reported.record.sent("GET", URL, [], "listen", None)
+    first, second = await reported.events(2)
     assert first == {
         "event": "http_request",
         "exchange": 1,
@@ -51,11 +51,13 @@ async def test_a_request_is_reported_with_the_message_it_carries_and_no_name_of_
 
 
 async def test_credentials_are_hidden_in_both_directions() -> None:
-    told = Told("X-Mine")
+    reported = Reports("X-Mine")
     headers = [("Authorization", "Bearer abcdef"), ("x-mine", "12345"), ("X-Other", "seen")]
-    exchange = told.record.sent("POST", URL, headers, "message", None)
-    told.record.answered(exchange, 200, "OK", "HTTP/1.1", [("Set-Cookie", "s=1"), ("Server", "x")])
-    request, response = await told.events(2)
+    exchange = reported.record.sent("POST", URL, headers, "message", None)
+    reported.record.answered(
+        exchange, 200, "OK", "HTTP/1.1", [("Set-Cookie", "s=1"), ("Server", "x")]
+    )
+    request, response = await reported.events(2)
     assert request["headers"] == [
         ["Authorization", "Bearer (hidden, 6 characters)"],
         ["x-mine", "(hidden, 5 characters)"],
@@ -76,35 +78,35 @@ async def test_credentials_are_hidden_in_both_directions() -> None:
 async def test_a_body_that_is_no_message_is_kept_as_it_was(
     body: bytes, size: int, expected: dict[str, Any]
 ) -> None:
-    told = Told()
-    exchange = told.record.sent("POST", URL, [], "message", None)
-    told.record.body(exchange, body, size)
-    _, event = await told.events(2)
+    reported = Reports()
+    exchange = reported.record.sent("POST", URL, [], "message", None)
+    reported.record.body(exchange, body, size)
+    _, event = await reported.events(2)
     assert event == {"event": "http_body", "exchange": 1, **expected}
 
 
 async def test_no_more_than_the_beginning_of_a_long_body_is_kept() -> None:
-    told = Told()
-    exchange = told.record.sent("POST", URL, [], "message", None)
-    told.record.body(exchange, b"x" * (BODY_KEPT + 1), BODY_KEPT + 1)
-    _, event = await told.events(2)
+    reported = Reports()
+    exchange = reported.record.sent("POST", URL, [], "message", None)
+    reported.record.body(exchange, b"x" * (BODY_KEPT + 1), BODY_KEPT + 1)
+    _, event = await reported.events(2)
     assert (len(event["text"]), event["is_cut"]) == (BODY_KEPT, True)
-    assert len(told.record.notes[0].body) == 500
+    assert len(reported.record.notes[0].body) == 500
 
 
 async def test_an_end_is_reported_once() -> None:
-    told = Told()
-    exchange = told.record.sent("POST", URL, [], "message", None)
-    told.record.ended(exchange, 12, "broken: gone")
-    told.record.ended(exchange, 0, "closed by this client")
-    told.record.sent("GET", URL, [], "listen", None)
-    _, ended, next_ = await told.events(3)
+    reported = Reports()
+    exchange = reported.record.sent("POST", URL, [], "message", None)
+    reported.record.ended(exchange, 12, "broken: gone")
+    reported.record.ended(exchange, 0, "closed by this client")
+    reported.record.sent("GET", URL, [], "listen", None)
+    _, ended, next_ = await reported.events(3)
     assert ended == {"event": "http_ended", "exchange": 1, "bytes": 12, "reason": "broken: gone"}
     assert next_["event"] == "http_request"
 
 
 def test_the_last_exchanges_are_noted_with_what_tells_something_of_the_answer() -> None:
-    record = Told().record
+    record = Reports().record
     for _ in range(30):
         silent = record.sent("GET", URL, [], "listen", None)
     broken = record.sent("POST", URL, [], "message", 1)

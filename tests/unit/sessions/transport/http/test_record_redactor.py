@@ -1,4 +1,4 @@
-"""What is told of credentials."""
+"""How credentials are recorded."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_what_a_reference_stands_for_is_reported_nowhere() -> None:
     written = {"X-Tenant": "a-${env:ONE}-${keyring:two}.z", "Accept": "${env:SHORT}", "A": "plain"}
     sent = {"X-Tenant": "a-first/value-second value.z", "Accept": "*/*", "A": "plain"}
     redactor.learn(written, sent, "http://host/")
-    words = "it was first/value (first%2Fvalue) and second value, */*, plain"
-    assert redactor.text(words) == "it was *** (***) and ***, */*, plain"
+    message = "it was first/value (first%2Fvalue) and second value, */*, plain"
+    assert redactor.text(message) == "it was *** (***) and ***, */*, plain"
     assert redactor.body(b"first/value") == b"***"
     assert redactor.headers([("X-Echo", "first/value")]) == [("X-Echo", "***")]
     assert redactor.url("http://host/first%2Fvalue?x=1") == "http://host/***?x=1"
@@ -35,6 +35,8 @@ def test_credentials_that_a_server_repeats_are_hidden_as_well() -> None:
     redactor = Redactor()
     url = "http://me:pass%2Fword@host/?api_key=abcdefgh1&page=12345678"
     redactor.learn({}, {"Authorization": "Bearer 0123456789", "Pin": "1234"}, url)
-    words = "0123456789 is no token, pass/word and pass%2Fword and abcdefgh1 wrong, 12345678, 1234"
+    message = (
+        "0123456789 is no token, pass/word and pass%2Fword and abcdefgh1 wrong, 12345678, 1234"
+    )
     shown = "*** is no token, *** and *** and *** wrong, 12345678, 1234"
-    assert redactor.text(words) == shown
+    assert redactor.text(message) == shown

@@ -104,7 +104,7 @@ async def test_a_temporary_http_error_is_retried() -> None:
     async with connected(server.script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.ANSWERED
-    assert [told["attempt"] for told in line.events("stream_broken")] == [1, 2, 3, 4]
+    assert [reported["attempt"] for reported in line.events("stream_broken")] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("answer", ["400 No", "405 No", "404 No", "200 OK with no content type"])
@@ -237,7 +237,7 @@ async def test_comments_for_ever_cost_nothing_and_a_cancel_ends_them() -> None:
         await line.web.until(lambda: line.web.asked)
         await anyio.sleep(0.2)
         line.connection.outbox.send_cancel(exchange, "enough")
-        await line.until_told("http_ended")
+        await line.until_reported("http_ended")
     assert line.events("http_ended")[0]["reason"] == "closed by this client"
 
 
@@ -268,7 +268,7 @@ async def test_a_server_that_is_not_ready_is_asked_less_often_than_it_says() -> 
     async with connected(server.script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.ANSWERED
-    assert [told["retry_s"] for told in line.events("stream_broken")] == [0.0, 0.02, 0.04]
+    assert [reported["retry_s"] for reported in line.events("stream_broken")] == [0.0, 0.02, 0.04]
 
 
 async def test_a_stream_that_brings_nothing_is_not_asked_for_without_a_pause() -> None:
@@ -285,7 +285,7 @@ async def test_a_stream_that_brings_nothing_is_not_asked_for_without_a_pause() -
     async with connected(server.script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.ANSWERED
-    assert [told["retry_s"] for told in line.events("stream_broken")] == [0.0, 0.1, 0.1]
+    assert [reported["retry_s"] for reported in line.events("stream_broken")] == [0.0, 0.1, 0.1]
 
 
 async def test_a_request_whose_stream_is_to_be_taken_up_elsewhere_is_lost_not_refused() -> None:
@@ -337,7 +337,7 @@ async def test_the_server_is_listened_to_again_from_where_it_stopped() -> None:
     async for line in listening(Talking(talk), 3):
         ids = [asked.headers.get("last-event-id") for asked in line.web.asked_with("GET")]
         assert ids == [None, "e1", "e2"]
-        purposes = [told["purpose"] for told in line.events("http_request")]
+        purposes = [reported["purpose"] for reported in line.events("http_request")]
         assert purposes == ["message", "listen", "resume", "resume"]
 
 
@@ -398,7 +398,7 @@ async def test_a_reply_may_come_on_the_servers_own_stream() -> None:
                 await super().script(asked, out)
 
     async for line in listening(Odd(talk), 1):
-        await line.until_told("http_events")
+        await line.until_reported("http_events")
         exchange = await line.over(line.ask())
         assert exchange.end is ExchangeEnd.ANSWERED
 
@@ -430,7 +430,7 @@ async def test_replies_due_on_a_stream_that_is_closed_for_good_are_lost() -> Non
                 await super().script(asked, out)
 
     async for line in listening(Odd(talk), 1):
-        await line.until_told("http_events")
+        await line.until_reported("http_events")
         exchange = line.ask()
         await until_ended(line, 2)  # those of our notification, and of the 202
         is_asked.set()
@@ -528,10 +528,10 @@ async def test_a_resumed_stream_that_stays_silent_is_taken_up_again(
         await line.web.until(lambda: len(line.web.asked_with("GET")) >= 2)
         silent.is_done = True
         await line.over(exchange)
-        told = line.events("stream_broken")
+        reported = line.events("stream_broken")
     assert exchange.end is ExchangeEnd.ANSWERED
-    assert told[1]["reason"] == "nothing received for 0.05 s"
-    assert told[2:] == [] or told[2]["reason"] == "nothing received for 0.1 s"
+    assert reported[1]["reason"] == "nothing received for 0.05 s"
+    assert reported[2:] == [] or reported[2]["reason"] == "nothing received for 0.1 s"
     assert {asked.headers["last-event-id"] for asked in line.web.asked_with("GET")} == {"a1"}
 
 
@@ -553,13 +553,13 @@ async def test_the_user_has_a_silent_stream_taken_up_at_once() -> None:
     async with connected(silent.server.script) as line:
         exchange = line.ask()
         assert not line.connection.reconnect_stream(exchange.request or 0)
-        await line.until_told("stream_resumed")
+        await line.until_reported("stream_resumed")
         silent.is_done = True
         assert line.connection.reconnect_stream(exchange.request or 0)
         await line.over(exchange)
-        told = line.events("stream_broken")
+        reported = line.events("stream_broken")
     assert exchange.end is ExchangeEnd.ANSWERED
-    assert told[1]["reason"] == "reconnect requested by the user"
+    assert reported[1]["reason"] == "reconnect requested by the user"
     assert not line.connection.reconnect_stream(exchange.request or 0)
 
 
@@ -571,7 +571,7 @@ async def test_the_user_ends_the_wait_before_the_next_attempt(
     server = Broken(the_reply)
     async with connected(server.script) as line:
         exchange = line.ask()
-        await line.until_told("stream_broken")
+        await line.until_reported("stream_broken")
         assert line.connection.reconnect_stream(exchange.request or 0)
         await line.over(exchange)
     assert exchange.end is ExchangeEnd.ANSWERED

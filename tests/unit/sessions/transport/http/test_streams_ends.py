@@ -1,4 +1,4 @@
-"""What is told when a stream has ended and nothing more is expected of it."""
+"""What is reported when a stream has ended and nothing more is expected of it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_time_that_is_counted_from_zero_does_not_hide_that_a_server_is_gon
 
     async with connected(script) as line:
         exchange = line.ask()
-        await line.until_told("stream_broken")
+        await line.until_reported("stream_broken")
         await line.web.stop()
         await line.over(exchange)
         with anyio.fail_after(5):

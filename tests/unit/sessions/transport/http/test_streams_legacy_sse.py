@@ -107,17 +107,17 @@ def saying(status: str, kind: str) -> Script:
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "expected"),
     [
         (saying("405 Method Not Allowed", "text/plain"), "405"),
         (saying("200 OK", "text/html"), "not an MCP message"),
         (saying("302 Found", "text/html"), "302"),
     ],
 )
-async def test_a_server_without_the_stream_is_not_connected(script: Script, words: str) -> None:
+async def test_a_server_without_the_stream_is_not_connected(script: Script, expected: str) -> None:
     async with connected(script, transport="sse") as line:
         exchange = line.ask()
-        assert words in await ended(line)
+        assert expected in await ended(line)
         assert exchange.end is ExchangeEnd.LOST
 
 
@@ -146,10 +146,10 @@ async def test_a_refused_initialize_goes_on_as_the_older_transport(status: str) 
     async with connected(Fallback(status).script) as line:
         exchange = await line.over(line.ask("initialize"))
         second = await line.over(line.ask())
-        (told,) = line.events("transport_changed")
+        (reported,) = line.events("transport_changed")
     assert (exchange.end, second.end) == (ExchangeEnd.ANSWERED, ExchangeEnd.ANSWERED)
-    assert told["transport"] == "sse"
-    assert told["reason"].startswith(f"The server answered {status}; trying HTTP+SSE")
+    assert reported["transport"] == "sse"
+    assert reported["reason"].startswith(f"The server answered {status}; trying HTTP+SSE")
     assert [f"{asked.method} {asked.path}" for asked in line.web.asked] == [
         "POST /mcp",
         "GET /mcp",

@@ -65,7 +65,7 @@ async def test_a_session_is_named_with_each_message_and_ended_politely() -> None
     assert {asked.headers["mcp-protocol-version"] for asked in rest} == {"2025-11-25"}
     assert {asked.method for asked in rest} == {"POST", "GET", "DELETE"}
     assert rest[-1].method == "DELETE"
-    purposes = [told["purpose"] for told in line.events("http_request")]
+    purposes = [reported["purpose"] for reported in line.events("http_request")]
     assert purposes[-1] == "end"
 
 
@@ -98,7 +98,7 @@ async def test_what_comes_after_the_reply_is_seen_for_a_while(
 
     async with connected(script) as line:
         exchange = await line.over(line.ask())
-        await line.until_told("http_ended")
+        await line.until_reported("http_ended")
     assert exchange.end is ExchangeEnd.ANSWERED
     assert any(b'"progress"' in frame.raw and b"params" in frame.raw for frame in line.log.frames)
     assert line.events("http_ended")[0]["reason"] == "closed by this client"
@@ -145,13 +145,13 @@ async def test_a_call_that_runs_out_of_time_is_reported_without_a_process() -> N
 
     async with connected(script) as line:
         exchange = line.ask()
-        await line.until_told("http_events")
+        await line.until_reported("http_events")
         exchange.stop(ExchangeEnd.IDLE_TIMEOUT)
         exchange.clock.set_limits(Limits(idle_s=5))
-        words = requests.timeout_report(exchange, line.connection, None)
-    assert "HTTP connection is still open" in words
-    assert "process" not in words
-    assert "Last requests:" in words
+        text = requests.timeout_report(exchange, line.connection, None)
+    assert "HTTP connection is still open" in text
+    assert "process" not in text
+    assert "Last requests:" in text
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
@@ -166,7 +166,7 @@ async def test_bytes_of_a_message_that_is_not_whole_are_a_sign_of_life(kind: str
 
     async with connected(script) as line:
         line.ask()
-        await line.until_told("http_response")
+        await line.until_reported("http_response")
         before = line.connection.last_received_at
         assert before is not None
         go_on.set()
@@ -201,7 +201,7 @@ async def test_a_notification_that_is_not_answered_keeps_up_calls_for_a_while_on
         assert exchange.end is ExchangeEnd.ANSWERED
         assert heard.is_set()
     # Its response was waited for on, and closed with the connection.
-    reasons = {told["exchange"]: told["reason"] for told in line.events("http_ended")}
+    reasons = {reported["exchange"]: reported["reason"] for reported in line.events("http_ended")}
     assert reasons == {1: "closed by this client", 2: "complete"}
 
 
@@ -222,6 +222,6 @@ async def test_credentials_are_never_recorded_even_if_the_server_repeats_them() 
     assert "api_key=key-in-the-url&again=1" in line.web.asked[-1].path
     assert "403 Forbidden" in exchange.reason
     assert "no: ***, /mcp?api_key=***&again=1" in exchange.reason
-    told = [exchange.reason, str(notes), *(str(frame.raw) for frame in line.log.frames)]
+    reported = [exchange.reason, str(notes), *(str(frame.raw) for frame in line.log.frames)]
     for secret in ("key-in-the-url", "tenant-zero-seven"):
-        assert not any(secret in words for words in told)
+        assert not any(secret in message for message in reported)

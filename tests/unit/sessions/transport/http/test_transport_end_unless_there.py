@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Server:
-    """Streams until told to break off; answers a look as a test says."""
+    """Streams until it breaks off; answers a look as a test says."""
 
     def __init__(self, status: str = "405 Method Not Allowed") -> None:
         self.status = status
@@ -46,7 +46,7 @@ class Server:
 
 async def _streaming(line: Line, count: int) -> None:
     await line.web.until(lambda: len(line.web.asked_with("POST")) == count)
-    await line.until_told("http_events")
+    await line.until_reported("http_events")
 
 
 async def _asked_around_a_break(
@@ -74,7 +74,7 @@ async def test_a_server_that_is_gone_ends_the_connection_with_the_true_reason(
             await line.connection.over()
         assert [exchange.end for exchange in exchanges] == [ExchangeEnd.LOST] * 2
         assert line.connection.reason.startswith("The server refused the connection")
-    purposes = [told["purpose"] for told in line.events("http_request")]
+    purposes = [reported["purpose"] for reported in line.events("http_request")]
     assert purposes.count("probe") == 1
     (closed,) = line.events("closed")
     assert "wanted" not in closed

@@ -65,8 +65,8 @@ async def test_a_reply_on_an_event_stream_comes_after_its_progress() -> None:
     received = [f.raw for f in line.log.frames if f.channel is Channel.RECEIVED]
     assert exchange.end is ExchangeEnd.ANSWERED
     assert [b'"progress":' in raw.replace(b" ", b"") for raw in received] == [True, True, False]
-    (told,) = line.events("http_events")
-    assert told["events"] == [{"before": "data: ", "after": "\n\n", "count": 3}]
+    (reported,) = line.events("http_events")
+    assert reported["events"] == [{"before": "data: ", "after": "\n\n", "count": 3}]
 
 
 async def test_a_batch_is_cut_into_its_messages() -> None:
@@ -81,7 +81,7 @@ async def test_a_batch_is_cut_into_its_messages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "expected"),
     [
         (answering("200 OK", "text/html", b"<h1>It works!</h1>"), "not an MCP message"),
         (answering("401 Unauthorized", "text/plain", b"", WWW_Authenticate="Bearer"), "Bearer"),
@@ -97,11 +97,11 @@ async def test_a_batch_is_cut_into_its_messages() -> None:
         ),
     ],
 )
-async def test_what_is_no_reply_ends_the_request_with_words(script: Script, words: str) -> None:
+async def test_what_is_no_reply_ends_the_request_with_words(script: Script, expected: str) -> None:
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.GIVEN_UP
-    assert words in exchange.reason
+    assert expected in exchange.reason
     (ended,) = line.events("call_ended")
     assert (ended["outcome"], ended["text"]) == ("failed", exchange.reason)
     assert exchange.request == ended["request"]
@@ -111,9 +111,9 @@ async def test_a_body_that_is_no_message_is_recorded() -> None:
     page = b"<h1>" + b"x" * 100_000
     async with connected(answering("200 OK", "text/html", page)) as line:
         await line.over(line.ask())
-    (told,) = line.events("http_body")
-    assert told["text"] == page[: 64 * 1024].decode()
-    assert (told["bytes"], told["is_cut"]) == (len(page), True)
+    (reported,) = line.events("http_body")
+    assert reported["text"] == page[: 64 * 1024].decode()
+    assert (reported["bytes"], reported["is_cut"]) == (len(page), True)
 
 
 @pytest.mark.parametrize("begin", [b"", b"<p>overloaded"])
@@ -133,7 +133,7 @@ async def test_an_http_error_is_reported_although_its_body_never_ends(
     assert exchange.end is ExchangeEnd.GIVEN_UP
     assert "The server answered 503 Busy" in exchange.reason
     assert begin.decode() in exchange.reason
-    assert [told["reason"][:8] for told in line.events("http_ended")] == ["too slow"]
+    assert [reported["reason"][:8] for reported in line.events("http_ended")] == ["too slow"]
 
 
 async def test_an_error_with_our_id_is_the_answer_whatever_its_status() -> None:
@@ -169,8 +169,8 @@ async def test_a_server_that_asks_for_a_pause_is_asked_again() -> None:
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert (exchange.end, count()) == (ExchangeEnd.ANSWERED, 3)
-    assert [told["attempt"] for told in line.events("stream_broken")] == [1, 2]
-    assert [told["retry_s"] for told in line.events("stream_broken")] == [0, 0]
+    assert [reported["attempt"] for reported in line.events("stream_broken")] == [1, 2]
+    assert [reported["retry_s"] for reported in line.events("stream_broken")] == [0, 0]
     assert len(line.events("stream_resumed")) == 2
 
 
@@ -184,7 +184,7 @@ async def test_a_busy_server_is_given_up_after_a_limit(times: int, after: str, a
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "text"),
     [
         (lambda out: out.drop(), "without a response"),
         (lambda out: out.raw(b"SSH-2.0-OpenSSH\r\n\r\n"), "not valid HTTP"),
@@ -197,7 +197,7 @@ async def test_a_busy_server_is_given_up_after_a_limit(times: int, after: str, a
     ],
 )
 async def test_an_answer_that_breaks_off_loses_the_request(
-    answer: Callable[[Out], Awaitable[None]], words: str
+    answer: Callable[[Out], Awaitable[None]], text: str
 ) -> None:
     async def script(_asked: Asked, out: Out) -> None:
         await answer(out)
@@ -205,7 +205,7 @@ async def test_an_answer_that_breaks_off_loses_the_request(
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.LOST
-    assert words in exchange.reason
+    assert text in exchange.reason
     assert "re-issued" in exchange.reason
 
 
@@ -336,8 +336,8 @@ async def test_a_request_of_2026_is_cancelled_by_closing_its_stream() -> None:
         with anyio.fail_after(5):
             await closed.wait()
     assert line.web.asked_with("POST") == line.web.asked[:1]
-    (told,) = line.events("stream_closed")
-    assert (told["request"], told["reason"]) == (exchange.request, "enough")
+    (reported,) = line.events("stream_closed")
+    assert (reported["request"], reported["reason"]) == (exchange.request, "enough")
     assert line.events("http_ended")[0]["reason"] == "closed by this client"
 
 
@@ -379,8 +379,8 @@ class Refusing:
             await out.json(reply(asked))
             return
         error = {"code": -32020, "message": "Mcp-Param-Region is missing"}
-        told = {"jsonrpc": "2.0", "id": asked.message["id"], "error": error}
-        await out.json(told, "400 Bad Request")
+        reported = {"jsonrpc": "2.0", "id": asked.message["id"], "error": error}
+        await out.json(reported, "400 Bad Request")
 
 
 CALL: JsonObject = {"name": "weather", "arguments": {"a": "north"}}
@@ -396,8 +396,8 @@ async def test_a_call_whose_headers_are_refused_is_made_again_with_those_that_ar
     assert exchange.reply is not None
     assert exchange.reply.error is None
     assert server.listed == ["again"]
-    (told,) = line.events("request_repeated")
-    assert told == {
+    (reported,) = line.events("request_repeated")
+    assert reported == {
         "event": "request_repeated",
         "request": exchange.request,
         "reason": "400 Bad Request, header mismatch",
@@ -435,7 +435,7 @@ async def test_a_call_given_up_while_the_tools_are_listed_is_not_made_again() ->
             await anyio.sleep_forever()
 
         line.connection._upkeep = Upkeep(server._schema_of, give_up, str)  # noqa: SLF001
-        await line.until_told("http_ended")
+        await line.until_reported("http_ended")
     assert len(line.web.asked) == 1
 
 

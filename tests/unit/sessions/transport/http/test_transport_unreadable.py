@@ -1,4 +1,4 @@
-"""Servers that break every rule of HTTP: each request ends with clear words; nothing is left."""
+"""Servers that break every rule of HTTP: each request ends with a clear error; nothing is left."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def in_events(asked: Asked) -> bytes:
 
 
 def check_nothing_is_open(line: Line) -> None:
-    begun = sorted(told["exchange"] for told in line.events("http_request"))
-    assert begun == sorted(told["exchange"] for told in line.events("http_ended"))
+    begun = sorted(reported["exchange"] for reported in line.events("http_request"))
+    assert begun == sorted(reported["exchange"] for reported in line.events("http_ended"))
     assert line.events("failed") == []
 
 
@@ -80,7 +80,7 @@ CHUNKED = "HTTP/1.1 200 OK\n" + JSON.replace("\r", "") + "Transfer-Encoding: chu
 
 
 @pytest.mark.parametrize(
-    ("script", "end", "words"),
+    ("script", "end", "message"),
     [
         (plainly("SSH-2.0-OpenSSH_9\n"), ExchangeEnd.LOST, "without a response"),
         (plainly(b"\0\0\x12\4\0\0\0\0\0" + bytes(18)), ExchangeEnd.LOST, "is not valid HTTP"),
@@ -169,12 +169,12 @@ CHUNKED = "HTTP/1.1 200 OK\n" + JSON.replace("\r", "") + "Transfer-Encoding: chu
     ],
 )
 async def test_what_is_no_answer_ends_the_request_with_words(
-    script: Script, end: ExchangeEnd, words: str
+    script: Script, end: ExchangeEnd, message: str
 ) -> None:
     async with connected(script) as line:
         exchange = await line.over(line.ask())
         assert (exchange.end, exchange.reply) == (end, None)
-        assert words in exchange.reason
+        assert message in exchange.reason
     check_nothing_is_open(line)
 
 
@@ -226,7 +226,7 @@ async def test_a_reset_within_a_character_loses_the_request_and_keeps_what_came(
     heard = anyio.Event()
     async with connected(script) as line:
         exchange = line.ask()
-        await line.until_told("http_response")
+        await line.until_reported("http_response")
         heard.set()
         await line.over(exchange)
         assert exchange.end is ExchangeEnd.LOST
@@ -241,7 +241,7 @@ async def test_a_second_answer_to_one_request_is_seen_and_changes_nothing() -> N
 
     async with connected(script) as line:
         exchange = await line.over(line.ask())
-        await line.until_told("http_ended")
+        await line.until_reported("http_ended")
     assert exchange.reply is not None
     assert exchange.reply.result == {"n": 1}
     assert sum(b'"n": 2' in frame.raw for frame in line.log.frames) == 1
@@ -294,7 +294,7 @@ async def test_a_server_that_keeps_its_session_is_left_all_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("location", "words"),
+    ("location", "text"),
     [
         ("https://evil.example/mcp?token=abc", "https://evil.example/mcp?token=***"),
         ("http://[::1", "http://[::1; the redirect was not followed"),
@@ -303,13 +303,13 @@ async def test_a_server_that_keeps_its_session_is_left_all_the_same() -> None:
         ("http://127.0.0.1:1/", "http://127.0.0.1:1/; the redirect was not followed"),
     ],
 )
-async def test_nobody_is_followed_to_another_place(location: str, words: str) -> None:
+async def test_nobody_is_followed_to_another_place(location: str, text: str) -> None:
     async def script(_asked: Asked, out: Out) -> None:
         await out.head("307 Go", {"Location": location, "Content-Length": "0"})
 
     async with connected(script) as line:
         exchange = await line.over(line.ask())
-    assert words in exchange.reason
+    assert text in exchange.reason
     assert len(line.web.asked) == 1
     check_nothing_is_open(line)
 
@@ -345,7 +345,7 @@ async def test_a_server_with_nothing_new_to_say_is_asked_less_often_by_and_by(
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.ANSWERED
-    pauses = [told["retry_s"] for told in line.events("stream_broken")]
+    pauses = [reported["retry_s"] for reported in line.events("stream_broken")]
     assert pauses == sorted(pauses)
     assert (pauses[0], pauses[1], pauses[-1]) == (0.0, 0.0001, 0.0004)
 
@@ -360,6 +360,6 @@ async def test_a_call_that_no_server_ends_is_left_by_whoever_made_it() -> None:
         exchange = line.ask()
         await line.web.until(lambda: line.web.asked)
         line.connection.outbox.send_cancel(exchange, "enough")
-        await line.until_told("stream_closed")
-        await line.until_told("http_ended")
+        await line.until_reported("stream_closed")
+        await line.until_reported("http_ended")
     check_nothing_is_open(line)
