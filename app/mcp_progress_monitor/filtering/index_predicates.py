@@ -163,6 +163,7 @@ class Span(NamedTuple):
 
     begin: float
     end: float
+    is_number: bool = False  # only one number is in it
 
 
 _BOUNDS: Final[dict[str, tuple[Callable[[Any, Any], Any], int]]] = {
@@ -186,10 +187,14 @@ class NumberPredicate:
         self._values = values
         self._op = op
         self._wanted = wanted
+        self._numbers = frozenset(span.begin for span in wanted if span.is_number)
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
         yield from ()
         values = self._values(stride, rows)
+        if self._numbers and self._op == "in":
+            numbers = self._numbers
+            return [row for row, at in zip(rows, values, strict=True) if at in numbers]
         if len(self._wanted) > 1:
             found = (_matching(rows, values, "==", span) for span in self._wanted)
             return sorted(set(chain.from_iterable(found)))
@@ -197,10 +202,12 @@ class NumberPredicate:
 
 
 def _matching(rows: Rows, values: Sequence[float], op: str, span: Span) -> list[int]:
-    begin, end = span
+    begin, end, _ = span
     if op in _BOUNDS:
         test, bound = _BOUNDS[op]
         return list(compress(rows, map(test, values, repeat(span[bound]))))
+    if op == "==" and span.is_number:
+        return [row for row, at in zip(rows, values, strict=True) if at == begin]
     if op == "!=":
         return [row for row, at in zip(rows, values, strict=True) if at < begin or at >= end]
     return [row for row, at in zip(rows, values, strict=True) if begin <= at < end]
@@ -208,7 +215,8 @@ def _matching(rows: Rows, values: Sequence[float], op: str, span: Span) -> list[
 
 def exactly(value: float) -> Span:
     """The span of one number."""
-    return Span(value, value + 1 if isinstance(value, int) else math.nextafter(value, math.inf))
+    after = value + 1 if isinstance(value, int) else math.nextafter(value, math.inf)
+    return Span(value, after, is_number=True)
 
 
 def about(seconds: float) -> Span:
