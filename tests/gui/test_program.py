@@ -15,11 +15,12 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui import undo
 from mcp_progress_monitor.gui.aio import run_on_qt
 from mcp_progress_monitor.gui.confirmations import ForgetQuestion
-from mcp_progress_monitor.gui.jobs.commands import FOLLOW, REMOVE, RESUME
+from mcp_progress_monitor.gui.jobs.commands import FOLLOW, JOB_COMMANDS, REMOVE, RESUME
 from mcp_progress_monitor.gui.launch_options import WindowOptions
+from mcp_progress_monitor.gui.panes import GO_TO
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
-from mcp_progress_monitor.gui.window_commands import REMOVE_FINISHED
+from mcp_progress_monitor.gui.window_commands import REMOVE_FINISHED, WINDOW_COMMANDS
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.store.resumes import FILE
@@ -263,3 +264,10 @@ def test_a_program_that_ended_is_freed_with_its_window(
             break
         time.sleep(0.05)
     assert ended[0]() is None
+
+
+async def test_every_command_is_carried_out_by_somebody(qapp: QApplication, data_dir: Path) -> None:
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+        commands = program.window.commands
+        declared = (*JOB_COMMANDS, *WINDOW_COMMANDS, *GO_TO)
+        assert [each.id for each in declared if not commands.is_carried_out(each)] == []

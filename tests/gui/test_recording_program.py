@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.exports.formats import HTML, ExportOptions
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
-from mcp_progress_monitor.gui.jobs.commands import OPEN, REISSUE, REPORT
+from mcp_progress_monitor.gui.jobs.commands import JOB_COMMANDS, OPEN, REISSUE, REPORT
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
+from mcp_progress_monitor.gui.panes import GO_TO
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
 from mcp_progress_monitor.gui.servers.actions import ServerAction
@@ -262,3 +263,13 @@ async def test_a_report_and_a_session_can_be_saved_without_a_server(
         program.exports.export(ExportOptions(HTML, job=program.playback.jobs.ids()[0]), path)
         await until(path.exists)
         assert b"100 / 100" in path.read_bytes()
+
+
+async def test_what_a_recording_offers_is_carried_out_by_somebody(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        await shown(program)
+        commands = program.window.commands
+        offered = filter(commands.is_offered, (*JOB_COMMANDS, *WINDOW_COMMANDS, *GO_TO))
+        assert [each.id for each in offered if not commands.is_carried_out(each)] == []

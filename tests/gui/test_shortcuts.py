@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +12,20 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from mcp_progress_monitor.gui.common.commands import button_tip
 from mcp_progress_monitor.gui.help.manual import ManualWindow
-from mcp_progress_monitor.gui.jobs.commands import CANCEL, RESUME
+from mcp_progress_monitor.gui.jobs.commands import (
+    AUTOMATIC,
+    CANCEL,
+    JOB_COMMANDS,
+    RESUME,
+    ROW_BUTTONS,
+)
+from mcp_progress_monitor.gui.panes import GO_TO
 from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.settings.keys import KeysPage
 from mcp_progress_monitor.gui.shortcuts import SECTIONS, native
-from mcp_progress_monitor.gui.window_commands import NEW_CALL
+from mcp_progress_monitor.gui.window_commands import NEW_CALL, WINDOW_COMMANDS
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.jobs.job_lists import heard
 from tests.gui.windows import window_on
@@ -227,3 +237,67 @@ def _buttons(widget: QWidget) -> list[QAbstractButton]:
 
 def _tip_of(of: QAbstractButton | QAction) -> str:
     return html.unescape(of.toolTip())
+
+
+_MODIFIERS = (
+    *("Ctrl+Alt+", "Ctrl+Shift+", "Alt+Shift+", "Ctrl+Alt+Shift+"),
+    *("Meta+Ctrl+", "Meta+Alt+", "Meta+Shift+", "Meta+Ctrl+Alt+", "Meta+Ctrl+Shift+"),
+)
+_NEW = [f"{modifiers}F{number}" for number in range(13, 36) for modifiers in _MODIFIERS]
+_KEY_IN_TIP = re.compile(r"\(((?:Ctrl|Alt|Shift|Meta|F\d|Ins|Del)[^()\s]*)\)(?:</qt>)?$")
+
+
+@pytest.fixture
+def rekeyed(window: MainWindow) -> dict[str, str]:
+    """Gives every command another key; returns these by name."""
+    for late in window.late.steps():
+        late()
+    window.traffic_pane.make_details()
+    window.job_list.table.selectAll()
+    named = [each.name for each in window.shortcuts.commands()]
+    keys = dict(zip(named, _NEW, strict=False))
+    assert keys.keys() == set(named)
+    Preferences(window.data_dir).keep_json("keys", {name: [key] for name, key in keys.items()})
+    window.shortcuts.apply()
+    return keys
+
+
+def test_after_every_key_is_changed_each_place_has_the_new_one(
+    window: MainWindow, rekeyed: dict[str, str]
+) -> None:
+    assert {each.name: native(each.keys) for each in window.shortcuts.commands()} == rekeyed
+    header, attempts = window.job_pane.header, window.job_pane.attempts
+    shown = resumable(2)
+    header.show_job(shown)
+    rooms = (window.job_list.commands, JOB_COMMANDS), (window.do, WINDOW_COMMANDS)
+    for room, declared in (*rooms, (window.pane_focus.going, GO_TO)):
+        for each in declared:
+            action, key = room[each], rekeyed[each.id]
+            assert native(action.shortcuts()) == key
+            assert action.toolTip().endswith(f"({key})")
+    for each in ROW_BUTTONS:
+        tip = button_tip(window.job_list.table, each, shown)
+        assert tip == f"{each.title} ({rekeyed[each.id]})"
+    for name, button in header.buttons.items():
+        assert button.toolTip().endswith(f"({rekeyed[name]})")
+    assert attempts.automatic.toolTip().endswith(f"({rekeyed[AUTOMATIC.id]})")
+    page = KeysPage(window.shortcuts, window.appearance, window)
+    assert {name: page.item(name).text(1) for name in rekeyed} == rekeyed
+
+
+@pytest.mark.usefixtures("rekeyed")
+def test_after_every_key_is_changed_no_tip_says_an_old_one(
+    window: MainWindow, rekeyed: dict[str, str]
+) -> None:
+    found: list[QWidget | QAction] = [*window.findChildren(QWidget), *window.findChildren(QAction)]
+    said = {
+        tip: match[1]
+        for tip in (each.toolTip() for each in found)
+        if (match := _KEY_IN_TIP.search(tip))
+    }
+    assert len(said) > 60
+    old = {tip for tip, key in said.items() if key not in rekeyed.values()}
+    assert old == {  # the letter in its text, and a key of the field that users cannot change
+        "Copy the task's id (Alt+D)",
+        "Show examples, fields and operators of filters (F1)",
+    }

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from PySide6.QtWidgets import QAbstractButton, QWidget
 
@@ -82,10 +82,23 @@ def give_keys(part: QAction | QAbstractButton, name: str) -> None:
         part.setShortcut(command.sequences()[0])
 
 
-def add_keys(page: QWidget, name: str, slot: Callable[[], object]) -> None:
-    """Let the keys of the command `name` of `KEY_TABLE` call `slot`, where they work in `page`."""
+class TableShortcut(QShortcut):
+    """The keys of a command of `KEY_TABLE` in a page; `told_by` are controls beside the page."""
+
+    def __init__(self, page: QWidget, told_by: Sequence[QWidget]) -> None:
+        super().__init__(page)
+        self.told_by: Final = told_by
+
+
+def add_keys(
+    page: QWidget, name: str, slot: Callable[[], object], told_by: Sequence[QWidget] = ()
+) -> None:
+    """Let the keys of the command `name` of `KEY_TABLE` call `slot`, where they work in `page`.
+
+    The first key is told by tool tips of controls in the page, and of those in `told_by`.
+    """
     command = KEY_TABLE[name]
-    shortcut = QShortcut(page)
+    shortcut = TableShortcut(page, told_by)
     shortcut.setObjectName(name)
     shortcut.setKeys(command.sequences())
     shortcut.setContext(command.context)

@@ -36,7 +36,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui import window_commands as commands
-from mcp_progress_monitor.gui.common.commands import CommandActions, Commands, carries_out
+from mcp_progress_monitor.gui.common.commands import CommandActions, Commands, KeyTip, carries_out
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.commands import JOBS_MENU
@@ -134,6 +134,7 @@ class MainWindow(QMainWindow):
         self.job_list = JobList(models.jobs, models.shown_jobs, appearance, self.commands, self)
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)
+        KeyTip(self.filter_edit, self.filter_edit.accessibleName(), self.do[commands.FIND])
         self.servers = ServerList(models.servers, appearance, self)
         self.watched = WatchedList(models.watched, appearance, self)
         self.traffic_pane = TrafficPane(

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidge
 
 from mcp_progress_monitor.gui.common.commands import CommandAction
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.key_table import KEY_TABLE, give_keys
+from mcp_progress_monitor.gui.key_table import KEY_TABLE, TableShortcut, give_keys
 from mcp_progress_monitor.gui.preferences import KEYS
 
 if TYPE_CHECKING:
@@ -140,10 +140,11 @@ def _take(part: QAction | QAbstractButton | QShortcut, keys: Sequence[QKeySequen
 
 
 def _named_beside(shortcut: QShortcut) -> list[QWidget]:
-    """The controls that may name the key of a shortcut: those of its page."""
+    """The controls that may name the key of a shortcut: those of its page, and beside it."""
     page = shortcut.parent()
     assert isinstance(page, QWidget)  # noqa: S101
-    return [page, *page.findChildren(QWidget)]
+    beside = shortcut.told_by if isinstance(shortcut, TableShortcut) else ()
+    return [page, *page.findChildren(QWidget), *beside]
 
 
 def native(keys: Iterable[QKeySequence]) -> str:

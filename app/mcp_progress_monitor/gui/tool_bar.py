@@ -97,7 +97,7 @@ class ToolBar(QToolBar):
         self._servers: tuple[SavedServer, ...] = ()
         self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.resume_button = self._make_button(
-            SplitButton(self), "Resume", self._resumption[0].toolTip(), self._resumption
+            SplitButton(self), "Resume", self._resumption[0].tip(), self._resumption
         )
         self.resume_button.clicked.connect(self._resumption[0].trigger)
         self._resumption[0].changed.connect(self._enable)
@@ -171,6 +171,7 @@ class ToolBar(QToolBar):
         """Enable what applies; later automatic resuming is in the menus of the jobs."""
         self.resume_button.setEnabled(self._resumption[0].isEnabled())
         self.resume_button.setText(self._resumption[0].text().replace("&", ""))
+        self.resume_button.setToolTip(plain_tip(self._resumption[0].tip()))
 
     @Slot()
     def _on_server_triggered(self) -> None:

@@ -9,14 +9,8 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from mcp_progress_monitor.engine.call import CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog
-from mcp_progress_monitor.gui.jobs.commands import (
-    AUTOMATIC,
-    COPY_SNIPPET,
-    EDIT,
-    REISSUE,
-    RESUME,
-    offered,
-)
+from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, COPY_SNIPPET, EDIT, REISSUE, RESUME
+from mcp_progress_monitor.gui.jobs.row import JobRow
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
@@ -114,7 +108,7 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
         assert not jobs.commands[AUTOMATIC].isEnabled()
         job = the_job(program)
         assert job is not None
-        assert offered(job) == [RESUME]
+        assert JobRow(job, None).buttons == (RESUME,)
         program._navigation.open_job(1)  # noqa: SLF001
         button = program.window.job_pane.header.buttons[RESUME.id]
         await until(lambda: button.isVisible() and button.text() == "Resume here")

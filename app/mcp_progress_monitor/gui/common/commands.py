@@ -195,13 +195,14 @@ class CommandAction(QAction):
             self.setText(text)
         self._tell()
 
-    def _tell(self) -> None:
+    def tip(self) -> str:
+        """What the command does now and its key, or why it is not available."""
         words = self._words or Words()
-        tip = self._why or words.why
-        if not tip:
-            said = words.tip or self.command.tip or self.text().replace("&", "")
-            tip = with_key(said, self.shortcuts())
-        self.setToolTip(plain_tip(tip))
+        said = words.tip or self.command.tip or self.text().replace("&", "")
+        return self._why or words.why or with_key(said, self.shortcuts())
+
+    def _tell(self) -> None:
+        self.setToolTip(plain_tip(self.tip()))
 
     def offer(self, chosen: Sequence[Any], waiting: Sequence[Any] = ()) -> None:
         """Enable the action if it applies to what is `chosen`, or to what is `waiting`."""
@@ -316,6 +317,22 @@ class CommandActions(QObject):
         for action in self._actions.values():
             if action.command.icon:
                 action.setIcon(self.appearance.icon(action.command.icon))
+
+
+class KeyTip(QObject):
+    """Keeps the tool tip of a control in step with the key of the action that does the same."""
+
+    def __init__(self, control: QWidget, tip: str, action: QAction) -> None:
+        super().__init__(control)
+        self._control = control
+        self._tip = tip
+        self._action = action
+        action.changed.connect(self._tell)
+        self._tell()
+
+    @Slot()
+    def _tell(self) -> None:
+        self._control.setToolTip(plain_tip(with_key(self._tip, self._action.shortcuts())))
 
 
 def button_tip(view: QWidget, command: Command, row: object) -> str:

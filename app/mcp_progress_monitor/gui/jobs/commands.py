@@ -14,7 +14,7 @@ from mcp_progress_monitor.wording import watched as watched_texts
 from mcp_progress_monitor.wording.jobs import is_left_at_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
@@ -372,8 +372,3 @@ JOBS_MENU: Final = (
 """The groups of the window's menu *Jobs*, each beside commands of the window."""
 ROW_BUTTONS: Final = (ANSWER, RESUME, PICK_UP, CANCEL)
 """The commands with a button in the rows of jobs that they apply to."""
-
-
-def offered(job: JobSnapshot, buttons: Sequence[Command] = ROW_BUTTONS) -> list[Command]:
-    """Those of `buttons` that the row of `job` has now."""
-    return [command for command in buttons if command.applies(job)]

@@ -76,7 +76,6 @@ class JobFilterEdit(QLineEdit):
         self.setClearButtonEnabled(True)
         self.setPlaceholderText("Filter jobs")
         self.setAccessibleName("Filter jobs by name, arguments, server or token")
-        self.setToolTip("Filter jobs by name, arguments, server or token (Ctrl+F)")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 22)
         self._recolour()
         appearance.changed.connect(self._recolour)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.commands import offered
+from mcp_progress_monitor.gui.jobs.commands import ROW_BUTTONS
 from mcp_progress_monitor.gui.theme import Tone, tone_of
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -150,7 +150,9 @@ def _status_cell(row: JobRow) -> StatusCell:
 
 
 def _buttons(row: JobRow) -> tuple[Command, ...]:
-    return () if is_settling(row.job) else tuple(offered(row.job))
+    return (
+        () if is_settling(row.job) else tuple(each for each in ROW_BUTTONS if each.applies(row.job))
+    )
 
 
 _MADE: Final[Mapping[int, Callable[[JobRow], tuple[object, ...]]]] = {

@@ -339,7 +339,7 @@ class ServerList(QWidget):
     def _connect(self) -> None:
         view = self.view
         self._add.clicked.connect(self.server_add_requested)
-        add_keys(self.view, "servers.add", self._on_insert)
+        add_keys(self.view, "servers.add", self._on_insert, [self._add])
         self._levels.level_chosen.connect(self._on_level_chosen)
         self._resources.subscription_changed.connect(self._on_subscription_changed)
         self.actions_.requested.connect(self._on_requested)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, texts
 from mcp_progress_monitor.formatting import duration, number, one_line, size, visible
+from mcp_progress_monitor.gui.common.commands import KeyTip
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour, typed_text
 from mcp_progress_monitor.gui.common.differences import DifferencesView
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
@@ -50,6 +51,8 @@ from mcp_progress_monitor.wording.jobs import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from PySide6.QtGui import QAction
 
     from mcp_progress_monitor.gui.models import JobsFollowed
     from mcp_progress_monitor.gui.traffic.model import TrafficNotes
@@ -339,7 +342,6 @@ class MessageDetails(QWidget):
     def _lay_out(self) -> None:
         self._head.setContentsMargins(0, 0, 0, 0)
         self._open_job.setAccessibleName("Show the job")
-        self._open_job.setToolTip("Show the job that this message belongs to (Ctrl+J)")
         self._tree.offer_filters()
         self._tabs.setAccessibleName("Full message")
         raw = QWidget(self)
@@ -431,6 +433,10 @@ class MessageDetails(QWidget):
                 f"{size(self._timeline.size(self.place))}. “Copy raw bytes” copies all of them "
                 "(Ctrl+Alt+C in the table)"
             )
+
+    def tell_key(self, show_job: QAction) -> None:
+        """Let the button of the job say the key of the command that does the same."""
+        KeyTip(self._open_job, "Show the job that this message belongs to", show_job)
 
     def _show_job(self, message: Message | None) -> None:
         if self.frame is None or self._timeline is None or self._job is not None:

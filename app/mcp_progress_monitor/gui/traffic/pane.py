@@ -99,6 +99,7 @@ class TrafficPane(QWidget):
             self._jobs, self.notes, self._appearance, self, titles=self._model.titles
         )
         details.add_buttons(self.actions_.buttons((*JUMPS, *MARKS), details))
+        details.tell_key(self.actions_.action("show_job"))
         details.setMinimumHeight(_LEAST_DETAILS)
         details.hide()
         self._splitter.replaceWidget(1, details)
