@@ -11,7 +11,6 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolTip
 
-from mcp_progress_monitor.gui.common.commands import Command, Commands
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import (
     ANSWER,
@@ -35,55 +34,17 @@ from mcp_progress_monitor.gui.jobs.commands import (
     RESUME,
     TICKS,
 )
-from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
-from mcp_progress_monitor.gui.jobs.job_list import JobList
-from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState, TaskSnapshot
 from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, asked, click, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
-    from mcp_progress_monitor.gui.theme import Appearance
-
-
-@pytest.fixture
-def source() -> FakeJobs:
-    return FakeJobs(
-        job(id=1, name="Export"),
-        job(id=2, name="Crawl", state=JobState.STALLED),
-        job(id=3, name="Index", state=JobState.DONE, reply_size=90),
-        job(id=4, name="Convert", state=JobState.FAILED, token=None),
-    )
-
-
-@pytest.fixture
-def jobs(qapp: QApplication, source: FakeJobs) -> Iterator[JobsModel]:
-    assert qapp is not None
-    model = JobsModel()
-    model.set_source(source)
-    yield model
-    model.deleteLater()
-
-
-@pytest.fixture
-def shown(jobs: JobsModel) -> JobFilter:
-    return JobFilter(jobs, jobs)
-
-
-@pytest.fixture
-def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance) -> JobList:
-    made = JobList(jobs, shown, appearance, Commands())
-    qtbot.addWidget(made)
-    made.resize(1080, 600)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    from mcp_progress_monitor.gui.common.commands import Command
+    from mcp_progress_monitor.gui.jobs.job_list import JobList
+    from mcp_progress_monitor.gui.jobs.model import JobsModel
 
 
 @pytest.mark.parametrize("command", [COPY_REQUEST, COPY_RESULT, COPY_TOKEN])

@@ -30,46 +30,9 @@ from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, asked, click, 
 from tests.job_stand_ins import FakeJobs, job, new_job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.gui.theme import Appearance
-
-
-@pytest.fixture
-def source() -> FakeJobs:
-    return FakeJobs(
-        job(id=1, name="Export"),
-        job(id=2, name="Crawl", state=JobState.STALLED),
-        job(id=3, name="Index", state=JobState.DONE, reply_size=90),
-        job(id=4, name="Convert", state=JobState.FAILED, token=None),
-    )
-
-
-@pytest.fixture
-def jobs(qapp: QApplication, source: FakeJobs) -> Iterator[JobsModel]:
-    assert qapp is not None
-    model = JobsModel()
-    model.set_source(source)
-    yield model
-    model.deleteLater()
-
-
-@pytest.fixture
-def shown(jobs: JobsModel) -> JobFilter:
-    return JobFilter(jobs, jobs)
-
-
-@pytest.fixture
-def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance) -> JobList:
-    made = JobList(jobs, shown, appearance, Commands())
-    qtbot.addWidget(made)
-    made.resize(1080, 600)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
 
 
 def test_the_cancel_button_in_a_row_cancels_its_job(qtbot: QtBot, pane: JobList) -> None:

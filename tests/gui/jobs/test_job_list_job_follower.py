@@ -14,31 +14,20 @@ from mcp_progress_monitor.gui.common.tables import is_in_sight
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.job_list import JobList
-from mcp_progress_monitor.gui.jobs.model import JobsModel
+from mcp_progress_monitor.gui.jobs.model import ROW
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from tests.job_stand_ins import FakeJobs, job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
+    from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture
 def source() -> FakeJobs:
     return FakeJobs(*(job(id=number) for number in range(1, 4)))
-
-
-@pytest.fixture
-def jobs(qapp: QApplication, source: FakeJobs) -> Iterator[JobsModel]:
-    assert qapp is not None
-    model = JobsModel()
-    model.set_source(source)
-    yield model
-    model.deleteLater()
 
 
 @pytest.fixture
@@ -60,7 +49,7 @@ def _add(jobs: JobsModel, source: FakeJobs, *numbers: int, **changes: JobState) 
 
 def _is_seen(pane: JobList, number: int) -> bool:
     index = pane.table.model().index(0, 0)
-    while index.isValid() and pane.table.model().data(index, 257).id != number:
+    while index.isValid() and pane.table.model().data(index, ROW).job.id != number:
         index = index.siblingAtRow(index.row() + 1)
     return is_in_sight(pane.table, index)
 

@@ -9,23 +9,21 @@ from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtTest import QTest
 
-from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
-from mcp_progress_monitor.gui.jobs.job_list import JobList
-from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.table import ROWS_AT_ONCE, JobTable
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.gui.jobs.job_lists import place_of
 from tests.job_stand_ins import FakeJobs, job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
+    from mcp_progress_monitor.gui.jobs.job_list import JobList
+    from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.theme import Appearance
 
 _JOBS = range(1, 41)
@@ -56,26 +54,6 @@ class PaintWatch(QObject):
 @pytest.fixture
 def source() -> FakeJobs:
     return FakeJobs(*(job(id=number, name=f"Job {number}") for number in _JOBS))
-
-
-@pytest.fixture
-def jobs(qapp: QApplication, source: FakeJobs) -> Iterator[JobsModel]:
-    assert qapp is not None
-    model = JobsModel()
-    model.set_source(source)
-    yield model
-    model.deleteLater()
-
-
-@pytest.fixture
-def pane(qtbot: QtBot, jobs: JobsModel, appearance: Appearance) -> JobList:
-    pane = JobList(jobs, JobFilter(jobs, jobs), appearance, Commands())
-    qtbot.addWidget(pane)
-    pane.resize(1080, 600)
-    with qtbot.waitExposed(pane):
-        pane.show()
-    qtbot.wait(20)
-    return pane
 
 
 @pytest.fixture
