@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, LineSplitter
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.tracker.tracker import Tracker
@@ -26,8 +25,7 @@ from tests.benchmarks.shapes import SHAPES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.frames import FactRun, Frame
 
 _Item = TypeVar("_Item")
 
@@ -119,13 +117,10 @@ class Stages:
         lines = self._timed("split", self._lines.feed, chunk)
         slices = self._framer.in_slices(lines, 1e9 + at, at)
         for frames in self._each("frame", slices):
-            if isinstance(frames, FrameRun):
-                for run, facts in self._each("decode", self._conversation.read_parts(frames)):
-                    self._take(run, facts, at)
-            elif frames:
-                self._take(frames, self._timed("decode", self._conversation.read, frames), at)
+            for some, facts in self._each("decode", self._conversation.read_parts(frames)):
+                self._take(some, facts, at)
 
-    def _take(self, frames: Sequence[Frame], facts: Sequence[Fact], at: float) -> None:
+    def _take(self, frames: Sequence[Frame], facts: FactRun, at: float) -> None:
         self._timed("record", self.recorder.take, frames, facts)
         changes = self._timed("track", self.tracker.apply, facts, at)
         if changes.marked:

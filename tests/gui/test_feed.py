@@ -23,7 +23,7 @@ from mcp_progress_monitor.gui.feed import (
     Throttle,
 )
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
-from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, Frame
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.findings import finding
 from tests.job_stand_ins import tick
@@ -206,7 +206,7 @@ def test_each_kind_is_reported_ten_times_a_second_though_others_are_too(
     def flooded() -> bool:
         nonlocal due
         due = due or time.monotonic() + 10 * INTERVAL_MS / 1000
-        station.publish(Update([frame(1)], (), ticks_of(1)))
+        station.publish(Update([frame(1)], NO_FACTS, ticks_of(1)))
         return time.monotonic() >= due
 
     qtbot.waitUntil(flooded)
@@ -386,7 +386,7 @@ def test_log_messages_of_servers_are_passed_on_and_no_other_notifications(
         )
     ]
     frames = [Frame(number, "a#1", Channel.RECEIVED, 0, 0, b"") for number in range(3)]
-    station.publish(Update(frames, facts))
+    station.publish(Update(frames, FactRun.of(facts)))
     feed.flush()
     assert reported == [facts[0], facts[2]]
 

@@ -21,7 +21,7 @@ from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
-from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, Frame
 from tests.job_stand_ins import FakeJobs, answer, detail, job
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_a_frame_that_came_while_traffic_was_behind_another_tab_is_found_there(
 ) -> None:
     window.open_dock("stderr")
     frame = Frame(7, "a#1", Channel.RECEIVED, 1.7e9, 0.0, b'{"jsonrpc":"2.0","method":"x"}')
-    engine.recording.take([frame], [])
+    engine.recording.take([frame], NO_FACTS)
     window.stderr_pane.frame_opened.emit(7)
     assert window.traffic_pane.details.place == 0
 

@@ -14,7 +14,7 @@ import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.protocol.frames import Channel, FactRun, others_of
+from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.rows import REQUESTED_KEPT
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -23,7 +23,7 @@ from tests.benchmarks.flooding_server import FLOODS
 if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
 
-_MOST_AT_ONCE = 512  # plain notifications, of which a run is made
+_MOST_AT_ONCE = 160  # messages other than progress of a call
 _MOST_STDERR = 256
 _SECONDS = 0.2
 _SIDE_BY_SIDE = ("logs", "stderr", "requests", "tokens")
@@ -42,12 +42,10 @@ class Slices:
         self.frames += count
         if not count:
             return
-        if type(update.facts) is FactRun:
-            count = len(others_of(update.facts))
         if update.frames[0].channel is Channel.STDERR:
             self.longest_of_stderr = max(self.longest_of_stderr, count)
         else:
-            self.longest = max(self.longest, count)
+            self.longest = max(self.longest, len(update.facts.others))
 
 
 @pytest.mark.parametrize("kinds", [*((kind,) for kind in FLOODS), _SIDE_BY_SIDE], ids="+".join)

@@ -8,7 +8,9 @@ that we asked only to find out the era is never the server's fault.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor.checking import (
     capabilities,
@@ -43,8 +45,9 @@ from mcp_progress_monitor.protocol.facts import (
     RequestStanding,
     Side,
     TaskStated,
+    UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.frames import BatchRun, Channel, FactRun, FrameRun, fact_of
+from mcp_progress_monitor.protocol.frames import Channel, are_alike, fact_of
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
     DISCOVER,
@@ -60,7 +63,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.checking.results import Result
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame, PlainTick
+    from mcp_progress_monitor.protocol.frames import FactRun, Frame, PlainTick
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 
@@ -68,6 +71,14 @@ CONNECTIONS_KEPT: Final = 4096
 _PROBE_RULES: Final = frozenset({"JR-1", "RES-1", "JR-4"})
 """Rules that do not apply to replies to `server/discover`: an older server, which does not know the
 method, may reply in any way."""
+
+
+class _Strays(NamedTuple):
+    """Consecutive messages of no call that break the same rule, after the first of them."""
+
+    rule: Rule
+    results: list[Result | None]
+    numbers: list[int]
 
 
 class SessionJudge:
@@ -99,22 +110,33 @@ class SessionJudge:
         }
 
     def take(
-        self,
-        frames: Sequence[Frame],
-        facts: Sequence[Fact],
-        marked: Mapping[int, tuple[Finding, ...]],
+        self, frames: Sequence[Frame], facts: FactRun, marked: Mapping[int, tuple[Finding, ...]]
     ) -> None:
         """Judge a chunk: its frames, their facts, and findings made earlier (`marked`)."""
         self.results.error_frames()  # discards those of the last chunk
-        if not frames:
-            return
-        if type(facts) is FactRun and (type(frames) is FrameRun or _is_simple(facts)):
-            for frame in () if type(frames) is FrameRun else _without_facts(frames):
-                self._frame(frame)
-            self._take_run(self.connection(frames[0].connection), facts, marked)
-        else:
-            self._of_ticks.clear()
-            self._take_each(frames, facts, marked)
+        alone, done = _without_facts(frames), 0
+        begin, logs = 0, list[NotificationReceived]()
+        strays: dict[str, _Strays] = {}
+        for place, fact in zip(facts.places, facts.others, strict=True):
+            while done < len(alone) and alone[done].number <= fact.number:
+                self._frame(alone[done])
+                done += 1
+            if _is_aside(fact):
+                self._take_aside(fact, logs, strays, marked)
+            elif type(fact) in self._handlers or fact.number in marked:
+                self._take_ticks(facts.ticks[begin:place], marked)
+                begin = place
+                self._take_logs(logs)
+                self._count_strays(strays)
+                self._of_ticks.clear()
+                connection = self.connection(fact.connection)
+                connection.apply_last_ticks()
+                self._take_fact(connection, fact, marked)
+        for frame in alone[done:]:
+            self._frame(frame)
+        self._take_logs(logs)
+        self._count_strays(strays)
+        self._take_ticks(facts.ticks[begin:], marked)
 
     def finish(self) -> None:
         """Judge what only the end of the session shows."""
@@ -162,47 +184,61 @@ class SessionJudge:
                 del self._connections[next(iter(self._connections))]
         return known
 
-    def _take_run(
-        self, connection: JudgedConnection, run: FactRun, marked: Mapping[int, tuple[Finding, ...]]
-    ) -> None:
-        """Judge ticks in a few steps, and the facts between them in order.
-
-        Notifications do not affect ticks, and do not divide them.
-        """
-        if run.ticks:
-            self.results.note(connection, Needs.PROGRESS)
-        begin, logs = 0, list[NotificationReceived]()
-        for place, fact in run.others:
-            if type(fact) is NotificationReceived:
-                if fact.method == LOG_MESSAGE:
-                    logs.append(fact)
-                elif not messages.needs_no_check(connection, fact):
-                    self._state(connection, self._notification(connection, fact))
-                if marked and fact.number in marked:
-                    self._take_found(fact, marked[fact.number])
-                continue
-            self._take_ticks(connection, run, range(begin, place), marked)
-            begin = place
-            self._take_logs(connection, logs)
-            logs = []
-            self._of_ticks.clear()
-            connection.apply_last_ticks()
-            self._take_fact(connection, fact, marked)
-        self._take_logs(connection, logs)
-        self._take_ticks(connection, run, range(begin, len(run.ticks)), marked)
-
-    def _take_ticks(
+    def _take_aside(
         self,
-        connection: JudgedConnection,
-        run: FactRun,
-        places: range,
+        fact: Fact,
+        logs: list[NotificationReceived],
+        strays: dict[str, _Strays],
         marked: Mapping[int, tuple[Finding, ...]],
     ) -> None:
-        if places:
-            some = slice(places.start, places.stop)
-            self._state(connection, progress.take_run(connection, run, some))
-            if marked:
-                self._take_marked_ticks(run.ticks[some], marked)
+        """Judge a message that does not affect ticks; those that come in floods are gathered."""
+        if type(fact) is NotificationReceived:
+            connection = self.connection(fact.connection)
+            if fact.method == LOG_MESSAGE:
+                if logs and logs[0].connection != fact.connection:
+                    self._take_logs(logs)
+                logs.append(fact)
+            elif not messages.needs_no_check(connection, fact):
+                self._take_logs(logs)
+                self._state(connection, self._notification(connection, fact))
+        elif type(fact) is ProgressReceived:
+            self.results.note(self.connection(fact.connection), Needs.PROGRESS)
+        found = marked.get(fact.number)
+        if found is None:
+            return
+        if len(found) > 1 or found[0].rule not in _OF_STRAYS:
+            self._count_strays(strays)
+            self._take_found(fact, found)
+            return
+        known = strays.get(fact.connection)
+        if known is None or known.rule is not found[0].rule:
+            self._count_strays(strays)
+            results = self._take_found(fact, found)
+            strays[fact.connection] = _Strays(found[0].rule, results, [])
+        else:
+            known.numbers.append(fact.number)
+
+    def _count_strays(self, strays: dict[str, _Strays]) -> None:
+        """Count the frames with the finding of the first, and forget them."""
+        for known in strays.values():
+            self.results.add_frames(known.results, known.rule.level, known.numbers)
+        strays.clear()
+
+    def _take_ticks(
+        self, ticks: Sequence[PlainTick], marked: Mapping[int, tuple[Finding, ...]]
+    ) -> None:
+        """Judge ticks, those of one moment in a few steps."""
+        if not ticks:
+            return
+        # As a rule all have the stamp of their chunk.
+        is_one = ticks[0][1] is ticks[-1][1]
+        stretches = [ticks] if is_one else [[*some] for _, some in groupby(ticks, _stamp_of)]
+        for some in stretches:
+            connection = self.connection(some[0][1][0])
+            self.results.note(connection, Needs.PROGRESS)
+            self._state(connection, progress.take_ticks(connection, some))
+        if marked:
+            self._take_marked_ticks(ticks, marked)
 
     def _take_fact(
         self, connection: JudgedConnection, fact: Fact, marked: Mapping[int, tuple[Finding, ...]]
@@ -215,36 +251,16 @@ class SessionJudge:
         if found is not None and type(fact) not in _STATED_BESIDE:
             self._take_found(fact, found)
 
-    def _take_logs(
-        self, connection: JudgedConnection, logs: Sequence[NotificationReceived]
-    ) -> None:
-        """Judge consecutive log messages, which all have the findings of the first."""
+    def _take_logs(self, logs: list[NotificationReceived]) -> None:
+        """Judge the log messages gathered, which all have the findings of the first."""
+        if not logs:
+            return
+        connection = self.connection(logs[0].connection)
         numbers = [fact.number for fact in logs[1:]]
-        for evidence in () if not logs else self._notification(connection, logs[0]):
+        for evidence in self._notification(connection, logs[0]):
             result = self._state(connection, iter((evidence,)))
             self.results.add_frames(result, evidence.finding.rule.level, numbers)
-
-    def _take_each(
-        self,
-        frames: Sequence[Frame],
-        facts: Sequence[Fact],
-        marked: Mapping[int, tuple[Finding, ...]],
-    ) -> None:
-        """Judge facts, and frames without facts, in the order of their numbers."""
-        others = _without_facts(frames)
-        place = 0
-        for fact in facts:
-            while place < len(others) and others[place].number <= fact.number:
-                self._frame(others[place])
-                place += 1
-            if type(fact) not in self._handlers and fact.number not in marked:
-                continue
-            connection = self.connection(fact.connection)
-            if connection.last_ticks:
-                connection.apply_last_ticks()
-            self._take_fact(connection, fact, marked)
-        for frame in others[place:]:
-            self._frame(frame)
+        logs.clear()
 
     def _frame(self, frame: Frame) -> None:
         connection = self.connection(frame.connection)
@@ -442,16 +458,20 @@ def _sentence(finding: Finding) -> Finding:
     return finding._replace(rule=rules.OUTPUT) if finding.rule is rules.OUTPUT_TEXT else finding
 
 
-def _is_simple(run: FactRun) -> bool:
-    """Whether nothing in a run affects how its batches are judged."""
-    return all(type(fact) is NotificationReceived for _, fact in run.others)
+def _is_aside(fact: Fact) -> bool:
+    """Tell whether a server's message affects neither its calls nor how ticks are judged."""
+    if type(fact) is ProgressReceived:
+        return fact.request is None
+    if type(fact) is NotificationReceived or type(fact) is UnreadableReceived:
+        return fact.sender is _SERVER
+    return False
 
 
 def _without_facts(frames: Sequence[Frame]) -> list[Frame]:
     """Events and first elements of batches: the frames that are checked themselves."""
-    if isinstance(frames, BatchRun):
-        return [frames[place + 1] for place in frames.lines]
     event = Channel.EVENT  # members of an enum are slow to look up
+    if are_alike(frames):
+        return []
     return [
         frame
         for frame in frames
@@ -503,10 +523,7 @@ class SessionChecker:
         self.schemas = SchemaChecks()
 
     def take(
-        self,
-        frames: Sequence[Frame],
-        facts: Sequence[Fact],
-        marked: Mapping[int, tuple[Finding, ...]],
+        self, frames: Sequence[Frame], facts: FactRun, marked: Mapping[int, tuple[Finding, ...]]
     ) -> None:
         """Judge a chunk, and compare its messages with the official schema."""
         self.judge.take(frames, facts, marked)
@@ -516,9 +533,13 @@ class SessionChecker:
             self.judge.state(*found)
 
 
+_OF_STRAYS: Final = frozenset({rules.NOT_JSON, rules.UNKNOWN_TOKEN})
 _STATED_BESIDE: Final = frozenset({TaskStated, PartReceived})
 """Further facts of a message, whose findings its other fact has as well."""
-_ERROR: Final = Level.ERROR  # looking up an enum member takes ten times as long as a global
+# Looking up an enum member takes ten times as long as a global.
+_ERROR: Final = Level.ERROR
+_SERVER: Final = Side.SERVER
+_stamp_of = itemgetter(1)
 
 
 def _has_error(found: Sequence[Finding]) -> bool:

@@ -22,7 +22,7 @@ from mcp_progress_monitor.protocol.facts import (
     RequestStanding,
     Side,
 )
-from mcp_progress_monitor.protocol.frames import FactRun, others_of, raw_of
+from mcp_progress_monitor.protocol.frames import raw_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
 from mcp_progress_monitor.protocol.messages import CANCELLED, META, OF_TASKS, PROGRESS, VERSION_KEY
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.checking.connection import JudgedConnection
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
-    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.frames import FactRun, Frame
 
 _MOST_CHARACTERS: Final = 160
 _RESULT_OF_ERROR: Final = ("JSONRPCErrorResponse", "JSONRPCError")
@@ -100,21 +100,18 @@ class SchemaChecks:
         self,
         connection_of: Callable[[str], JudgedConnection],
         frames: Sequence[Frame],
-        facts: Sequence[Fact],
+        facts: FactRun,
         known: Collection[int] = (),
     ) -> Iterator[tuple[JudgedConnection, Evidence]]:
         """Check messages, except plain progress notifications, which fit by how they were read.
 
         Frames in `known` violate another rule, which says more.
         """
-        others = others_of(facts)
-        self.checked += len(facts) - len(others)
+        self.checked += len(facts.ticks)  # which fit by how they were read
         alike: dict[object, Due | None] = {}
-        is_run = type(facts) is FactRun  # of one connection's server
-        for fact in others:
+        for fact in facts.others:
             if type(fact) is NotificationReceived:  # they come in floods of equal ones
-                method = fact.method
-                key = method if is_run else (method, fact.connection, fact.sender)
+                key = fact.method, fact.connection, fact.sender
                 if key not in alike:
                     alike[key] = _due(connection_of, fact)
                 due = alike[key]

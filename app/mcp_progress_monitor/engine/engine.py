@@ -30,7 +30,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.protocol.eras import ClientIdentity
 from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
-from mcp_progress_monitor.protocol.frames import Channel, Frame, others_of, server_name
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, Frame, server_name
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.protocol.offers import ALL_LISTS
 from mcp_progress_monitor.protocol.peer import TokenSource
@@ -295,7 +295,7 @@ class Engine:
             detail, server, self._manager.key_of(server.name), self._requests.sent(job)
         )
 
-    def _on_wire(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
+    def _on_wire(self, frames: Sequence[Frame], facts: FactRun) -> None:
         """Handle a connection's traffic. Stderr and events change the server's snapshot."""
         self.recording.take(frames, facts)
         changes = self._tracker.apply(facts, self._clock.monotonic())
@@ -318,7 +318,7 @@ class Engine:
         if changes.lapsed:
             self._release(changes.lapsed)
         self._publish(frames, facts, changes, taken.servers)
-        self._note_watched_tasks(others_of(facts))
+        self._note_watched_tasks(facts.others)
 
     def _note_watched_tasks(self, facts: Sequence[Fact]) -> None:
         """Save the tasks of other clients' servers until their end is recorded."""
@@ -346,7 +346,7 @@ class Engine:
     async def _end_watched_task(self, job: JobId) -> None:
         await self._task_keeper.finish([job], None)
 
-    def _on_watched_facts(self, facts: Sequence[Fact], servers: frozenset[str]) -> None:
+    def _on_watched_facts(self, facts: FactRun, servers: frozenset[str]) -> None:
         """Apply facts that no message states: a tap's session has ended."""
         changes = self._tracker.apply(facts, self._clock.monotonic()) if facts else _NOTHING
         self._publish((), facts, changes, servers)
@@ -377,7 +377,7 @@ class Engine:
     def _publish(
         self,
         frames: Sequence[Frame] = (),
-        facts: Sequence[Fact] = (),
+        facts: FactRun = NO_FACTS,
         changes: ChangeSet = _NOTHING,
         servers: frozenset[str] = frozenset(),
     ) -> None:

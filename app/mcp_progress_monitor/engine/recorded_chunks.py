@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import collections
-import operator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
+from mcp_progress_monitor.protocol.frames import Channel, FactRun, Frame, raws_of
 from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 
@@ -16,13 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mcp_progress_monitor.engine.recorded_servers import RecordedServers
-    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.outline import Slices
     from mcp_progress_monitor.recording.reader import Chunk
 
 CONNECTIONS_KEPT: Final = 4096
 """Connections whose open requests are remembered; beyond that, the least recent are dropped."""
-
-_raw_of = operator.attrgetter("raw")
 
 
 class RecordedConnections:
@@ -60,7 +57,7 @@ class RecordedConnections:
     @staticmethod
     def is_large(frames: Sequence[Frame]) -> bool:
         """Whether one of the frames takes long to read."""
-        return max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED
+        return max(map(len, raws_of(frames)), default=0) > OVERSIZED
 
 
 _SMALL: Final = 32  # chunks of at least so many frames are read alone …
@@ -69,19 +66,15 @@ _WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
 
 
 class TakenChunk(NamedTuple):
-    """Frames with their facts, their places, and the servers that they changed.
-
-    With `is_mixed` they are of several connections or channels, all of them complete and plain.
-    """
+    """Frames with their facts, their places, and the servers that they changed."""
 
     frames: Sequence[Frame]
-    facts: Sequence[Fact]
+    facts: FactRun
     offsets: Sequence[int]
     sizes: Sequence[int]
     is_escaped: Sequence[bool] | None
     part: int
     servers: frozenset[str]
-    is_mixed: bool = False
 
 
 def _as_it_is(frames: Sequence[Frame]) -> Sequence[Frame]:
@@ -130,9 +123,7 @@ class ChunkReceiver:
             return
         conversation = self.connections.of(chunk.frames[0].connection)
         frames = self._as_read(chunk.frames)
-        if type(frames) is FrameRun:  # none of which is large
-            self._apply(chunk, conversation.read_run(frames))
-        elif self.connections.is_large(frames):
+        if self.connections.is_large(frames):
             self._reading = self._in_slices(chunk, conversation.read_in_slices(frames))
         else:
             self._apply(chunk, conversation.read(frames))
@@ -176,14 +167,10 @@ class ChunkReceiver:
             and not self.connections.is_large(chunk.frames)
         )
 
-    def _in_slices(self, chunk: Chunk, slices: Iterator[list[Fact]]) -> Iterator[None]:
-        facts: list[Fact] = []
-        for found in slices:
-            facts += found
-            yield
-        self._apply(chunk, facts)
+    def _in_slices(self, chunk: Chunk, reading: Slices[FactRun]) -> Iterator[None]:
+        self._apply(chunk, (yield from reading))
 
-    def _apply(self, chunk: Chunk, facts: Sequence[Fact]) -> None:
+    def _apply(self, chunk: Chunk, facts: FactRun) -> None:
         """Pass on a chunk with its facts."""
         frames, offsets, sizes, is_escaped, part, _ = chunk
         servers = self._servers.take(frames, facts)
@@ -192,7 +179,7 @@ class ChunkReceiver:
     def _apply_all(self, chunks: Sequence[Chunk]) -> None:
         """Do `_apply` for many small chunks of one part at once."""
         frames: list[Frame] = []
-        facts: list[Fact] = []
+        facts: list[FactRun] = []
         offsets: list[int] = []
         sizes: list[int] = []
         servers: frozenset[str] = frozenset()
@@ -201,8 +188,9 @@ class ChunkReceiver:
             found = self.connections.of(some[0].connection).read(some)
             servers |= self._servers.take(chunk.frames, found)
             frames += chunk.frames
-            facts += found
+            facts.append(found)
             offsets += chunk.offsets
             sizes += chunk.sizes
         part = chunks[0].part
-        self._sink(TakenChunk(frames, facts, offsets, sizes, None, part, servers, is_mixed=True))
+        together = FactRun.joined(facts)
+        self._sink(TakenChunk(frames, together, offsets, sizes, None, part, servers))

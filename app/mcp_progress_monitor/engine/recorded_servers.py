@@ -20,7 +20,7 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
     StderrReceived,
 )
-from mcp_progress_monitor.protocol.frames import Channel, Frame, others_of, server_name
+from mcp_progress_monitor.protocol.frames import Channel, FactRun, Frame, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import (
     Elided,
@@ -255,7 +255,7 @@ class RecordedServers:
         known = self._servers.get(name)
         return name if known is None else known.bare.definition.fingerprint
 
-    def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> frozenset[str]:
+    def take(self, frames: Sequence[Frame], facts: FactRun) -> frozenset[str]:
         """Update the servers from a chunk; the names of those whose snapshot changed."""
         name = server_name(frames[0].connection)
         server = self._servers.get(name) or self._new(name)
@@ -294,9 +294,9 @@ class RecordedServers:
         known = self._servers.get(name)
         return Gaps() if known is None else known.gaps
 
-    def _learn(self, server: _Server, frames: Sequence[Frame], facts: Sequence[Fact]) -> bool:
+    def _learn(self, server: _Server, frames: Sequence[Frame], facts: FactRun) -> bool:
         is_changed = False
-        for fact in others_of(facts):
+        for fact in facts.others:
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 handler(server, fact)

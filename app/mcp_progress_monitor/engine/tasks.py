@@ -11,6 +11,7 @@ from mcp_progress_monitor.engine.origins import only_watched, split_watched_key
 from mcp_progress_monitor.engine.task_runs import Entry, TaskKeeper, TaskRuns, not_a_task
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import CallEnded, TaskView
+from mcp_progress_monitor.protocol.frames import FactRun
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.protocol.tasks import TaskOffer
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
@@ -246,7 +247,7 @@ class Tasks:
         if found is not None and not found.state.is_over:
             now, wall = self._clock.monotonic(), self._clock.wall()
             ended = CallEnded(0, found.connection, now, wall, found.request, outcome, text)
-            self._publish(self._tracker.apply([ended], now))
+            self._publish(self._tracker.apply(FactRun.of([ended]), now))
 
     def _checked(self, job: JobId) -> Entry:
         entry = self._keeper.entries.get(job)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcp_progress_monitor.protocol.frames import NO_FACTS, FactRun
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mcp_progress_monitor.clock import Clock
-    from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tracker.tracker import Tracker
 
@@ -29,7 +29,7 @@ class Update(NamedTuple):
     """
 
     frames: Sequence[Frame] = ()
-    facts: Sequence[Fact] = ()
+    facts: FactRun = NO_FACTS
     changes: ChangeSet = _NOTHING
     servers: frozenset[str] = frozenset()
     questions: frozenset[int] = frozenset()

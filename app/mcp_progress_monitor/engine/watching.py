@@ -17,7 +17,7 @@ import anyio.to_thread
 from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import ConnectionClosed
-from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.protocol.frames import NO_FACTS, FactRun, server_name
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.recorder import WatchedPlaces
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.engine.followed_tap import Tap
     from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
-    from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.framing import FrameNumbers
 
 _log = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ class Watching:
         numbers: FrameNumbers,
         clock: Clock,
         publish: Callable[[TakenChunk, WatchedPlaces], None],
-        publish_facts: Callable[[Sequence[Fact], frozenset[str]], None],
+        publish_facts: Callable[[FactRun, frozenset[str]], None],
     ) -> None:
         """Watch `folder`; with None, nothing. Frames are numbered by `numbers`.
 
@@ -164,7 +163,7 @@ class Watching:
         """Stop listing those of `names` that have ended; their jobs and messages stay."""
         over = [name for name in names if name in self._by_name and self.snapshot(name).end]
         self._dismissed.update(over)
-        self._publish_facts((), frozenset(over))
+        self._publish_facts(NO_FACTS, frozenset(over))
         self._drop_dismissed()
 
     def _drop_dismissed(self) -> None:
@@ -230,10 +229,10 @@ class Watching:
     def _end(self, tap: Tap) -> None:
         """End the sessions that a tap left open."""
         now, when = self._clock.monotonic(), self._clock.wall()
-        facts = [
+        facts = FactRun.of(
             ConnectionClosed(0, connection, now, when, _CUT_SHORT, None)
             for connection in tap.open_connections
-        ]
+        )
         self._publish_facts(facts, frozenset(tap.servers.names()))
         self._drop_dismissed()
         ended = [each for each in self._taps.values() if each.is_ended]
@@ -248,7 +247,7 @@ class Watching:
             del self._by_name[name]
         del self._taps[tap.path]
         self._passed_by.add(tap.path)
-        self._publish_facts((), frozenset(names))
+        self._publish_facts(NO_FACTS, frozenset(names))
 
     async def _scan(self, folder: RecordingsFolder) -> None:
         """Follow recordings that are being written and are not followed yet."""
@@ -293,12 +292,7 @@ class Watching:
             for name in tap.servers.names():
                 self._by_name.setdefault(name, tap)
         places = WatchedPlaces(
-            tap.source,
-            taken.offsets,
-            taken.sizes,
-            taken.is_escaped,
-            tap.numbers.number_of,
-            taken.is_mixed,
+            tap.source, taken.offsets, taken.sizes, taken.is_escaped, tap.numbers.number_of
         )
         self._publish(taken, places)
 

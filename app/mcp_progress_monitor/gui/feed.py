@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from mcp_progress_monitor.gui.console.lines import is_lifecycle
 from mcp_progress_monitor.protocol.facts import NotificationReceived
-from mcp_progress_monitor.protocol.frames import Channel, others_of
+from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 
@@ -307,7 +307,7 @@ class Feed(QObject):
             self._stderr.extend(filter(is_lifecycle, frames))
         self._logged += [
             fact
-            for fact in others_of(update.facts)
+            for fact in update.facts.others
             if type(fact) is NotificationReceived and fact.method == LOG_MESSAGE
         ]
         if update.changes.marked:

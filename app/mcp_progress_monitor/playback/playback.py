@@ -259,13 +259,7 @@ class Playback:
         """Process the facts of a chunk, as `Engine` does for a live connection."""
         frames, facts = taken.frames, taken.facts
         self.timeline.columns.take(
-            frames,
-            facts,
-            taken.part,
-            taken.offsets,
-            taken.sizes,
-            is_escaped=taken.is_escaped,
-            is_mixed=taken.is_mixed,
+            frames, facts, taken.part, taken.offsets, taken.sizes, is_escaped=taken.is_escaped
         )
         if self._followed is not None:
             self._note_end(frames)

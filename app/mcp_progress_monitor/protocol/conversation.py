@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor.findings import rules
@@ -31,7 +33,7 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
     UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.frames import BatchRun, Channel, FactRun, Frame, FrameRun
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, Frame, rows_of
 from mcp_progress_monitor.protocol.jsonrpc import (
     OVERSIZED,
     Envelope,
@@ -62,14 +64,7 @@ from mcp_progress_monitor.protocol.messages import (
     RESUME_TOKEN,
     SUBSCRIPTION_KEY,
 )
-from mcp_progress_monitor.protocol.progress import (
-    FurtherMembers,
-    PartSize,
-    RunFacts,
-    any_progress,
-    decode_plain,
-    plain_progress,
-)
+from mcp_progress_monitor.protocol.progress import PartSize, any_progress, take_plain, weight_of
 from mcp_progress_monitor.protocol.tasks import (
     live_task,
     related_task,
@@ -79,7 +74,10 @@ from mcp_progress_monitor.protocol.tasks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcp_progress_monitor.protocol.frames import PlainTick
+    from mcp_progress_monitor.protocol.outline import Slices
 
 
 class Exchanges:
@@ -90,8 +88,6 @@ class Exchanges:
         self.places = ReplyPlaces()
         """The positions of replies, to order later messages against them."""
         self.part_size = PartSize()
-        self._further = FurtherMembers()
-        self._stretch = _STRETCH
         self._agreed: str | None = None
         self._is_described = False  # the server's capabilities are known
         self._is_per_request = False
@@ -129,30 +125,6 @@ class Exchanges:
                 return []
             case _:
                 return [_unreadable(frame, sender, message)]
-
-    def read_lines(self, run: FrameRun) -> Iterator[tuple[FrameRun, FactRun]]:
-        """State the facts of whole lines from a server, in order: the general reader of a run.
-
-        Yields as many lines with their facts as can be handled at once.
-        """
-        begin = row = 0
-        enough = self.part_size.weight
-        width, found = min(self._stretch, enough), RunFacts()
-        while row < len(run):
-            end = min(row + width, len(run))
-            row += self._take_plain(run.part(row, end), found)
-            self._stretch = _STRETCH if found.has_only_ticks else _STRETCH // 2
-            width = min(self._stretch, enough)
-            if row < end:
-                found.take(self.state(run[row], decode(run.raws[row])))
-                row, width = row + 1, _AFTER_ODD
-            if found.weight >= enough and row < len(run):
-                yield run.part(begin, row), found.made(run.at)
-                begin, found, enough = row, RunFacts(), self.part_size.weight
-        yield run.part(begin, len(run)), found.made(run.at)
-
-    def _take_plain(self, run: FrameRun, found: RunFacts) -> int:
-        return found.take_plain(run, self.of[Side.CLIENT], self._further, self.here)
 
     def _request(self, frame: Frame, sender: Side, message: Envelope) -> RequestMade:
         params = eras.as_object(message.params)
@@ -310,10 +282,6 @@ class Exchanges:
             if listening.open_method(identity) == LISTEN:
                 return listening.cancel(identity)
         return own
-
-
-_STRETCH: Final = 512  # lines that are read at once: half of the largest run
-_AFTER_ODD: Final = 16  # … and after one that is no plain notification: it seldom comes alone
 
 
 def strayed(fact: ProgressReceived, here: int | None) -> ProgressReceived:
@@ -521,70 +489,54 @@ class Conversation:
     def is_token_active(self, token: Any, side: Side = Side.CLIENT) -> bool:
         return key_of(token) in self._exchanges.of[side].token_owners
 
-    def read_run(self, run: FrameRun) -> Sequence[Fact]:
-        """Like `read` for a run, several times as fast."""
-        parts = [facts for _, facts in self.read_parts(run)]
-        return parts[0] if len(parts) == 1 else [fact for facts in parts for fact in facts]
-
-    def read_parts(self, run: FrameRun) -> Iterator[tuple[FrameRun, FactRun]]:
-        """State the facts of a run, some of its frames at a time where they take longer."""
-        if not isinstance(run, BatchRun):
-            yield from self._exchanges.read_lines(run)
-            return
-        begin, messages = 0, run.messages()
-        for some, facts in self._exchanges.read_lines(messages):
-            end = some.numbers[-1] + 1 - run.first  # the last frame is a message
-            yield run.part(begin, end), facts
-            begin = end
-
-    def read(self, frames: Sequence[Frame]) -> list[Fact]:
+    def read(self, frames: Sequence[Frame]) -> FactRun:
         """State the facts of `frames`, in their order.
 
         An oversized frame takes a millisecond for every 100 kB or so: see `read_in_slices`.
         """
-        facts: list[Fact] = []
-        add, plain, decoded = facts.append, plain_progress, decode_plain
-        received = Channel.RECEIVED
-        owners, here = self._exchanges.of[Side.CLIENT].token_owners, self._exchanges.here
-        for frame in frames:
-            _, _, channel, _, _, raw, _, is_complete = frame
-            fact = None
-            if channel is received and is_complete and len(raw) <= OVERSIZED:
-                try:
-                    fact = plain(frame, decoded(raw).params, owners)
-                except ValueError:
-                    fact = None
-            if fact is not None:
-                add(fact if here is None or fact.request == here else strayed(fact, here))
-            else:
-                facts.extend(self._facts(frame))
-                here = self._exchanges.here
-        return facts
+        return next((facts for _, facts in self._parts(frames, lambda: math.inf)), NO_FACTS)
 
-    def read_in_slices(self, frames: Sequence[Frame]) -> Iterator[list[Fact]]:
-        """Like `read` in slices of a few milliseconds, for oversized frames.
+    def read_parts(self, frames: Sequence[Frame]) -> Iterator[tuple[Sequence[Frame], FactRun]]:
+        """Like `read`, some of the frames at a time: as many as can be handled at once."""
+        return self._parts(frames, lambda: self.part_size.weight)
 
-        The lists, some of them empty, make up the whole result, in order.
-        """
-        ordinary: list[Frame] = []
+    def _parts(
+        self, frames: Sequence[Frame], enough: Callable[[], float]
+    ) -> Iterator[tuple[Sequence[Frame], FactRun]]:
+        """Read parts of the weight `enough` each, which the next one may have changed."""
+        ledger, exchanges = self._exchanges.of[Side.CLIENT], self._exchanges
+        rows, done, begin = rows_of(frames), 0, 0
+        while begin < len(frames):
+            ticks: list[PlainTick] = []
+            others: list[Fact] = []
+            places: list[int] = []
+            weight, most = 0, enough()
+            while done < len(frames) and weight < most:
+                before = len(ticks)
+                some = itertools.islice(rows, int(min(most - weight, len(frames))))
+                has_odd = take_plain(some, ledger, exchanges.here, ticks)
+                done += len(ticks) - before
+                weight += len(ticks) - before
+                if has_odd:
+                    facts = self._facts(frames[done])
+                    others += facts
+                    places += [len(ticks)] * len(facts)
+                    done += 1
+                    weight += weight_of(facts)
+            yield frames[begin:done], FactRun(ticks, others, places)
+            begin = done
+
+    def read_in_slices(self, frames: Sequence[Frame]) -> Slices[FactRun]:
+        """Like `read` in slices of a few milliseconds, for oversized frames."""
+        found: list[FactRun] = []
         for frame in frames:
             if len(frame.raw) <= OVERSIZED or frame.channel not in _WIRE:
-                ordinary.append(frame)
+                found.append(self.read([frame]))
                 continue
-            yield self.read(ordinary)
-            ordinary = []
-            yield from self._oversized(frame)
-        yield self.read(ordinary)
-
-    def _oversized(self, frame: Frame) -> Iterator[list[Fact]]:
-        slices = decode_in_slices(frame.raw, is_complete=frame.is_complete)
-        while True:
-            try:
-                next(slices)
-            except StopIteration as stop:
-                yield self._exchanges.state(frame, stop.value)
-                return
-            yield []
+            message = yield from decode_in_slices(frame.raw, is_complete=frame.is_complete)
+            found.append(FactRun.of(self._exchanges.state(frame, message)))
+            yield
+        return FactRun.joined(found)
 
     def _facts(self, frame: Frame) -> list[Fact]:
         if frame.channel is Channel.STDERR:

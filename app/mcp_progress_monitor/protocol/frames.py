@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import bisect
 import enum
+import itertools
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from mcp_progress_monitor.protocol.facts import (
     NotificationReceived,
@@ -24,6 +25,7 @@ from mcp_progress_monitor.protocol.facts import (
     StderrReceived,
     UnreadableReceived,
 )
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.messages import EVENT
 
 if TYPE_CHECKING:
@@ -106,7 +108,7 @@ _BY_FACT: dict[type, FrameKind] = {
 
 
 # Looking up an enum member takes ten times as long as a global.
-_STDERR, _EVENT = Channel.STDERR, Channel.EVENT
+_RECEIVED, _STDERR, _EVENT = Channel.RECEIVED, Channel.STDERR, Channel.EVENT
 _REPLY, _ERROR, _BATCH = FrameKind.REPLY, FrameKind.ERROR, FrameKind.BATCH
 _NOTIFICATION = FrameKind.NOTIFICATION
 _OCCURRENCE = FrameKind.OCCURRENCE
@@ -136,10 +138,20 @@ _new = tuple.__new__
 PlainTick: TypeAlias = tuple[Any, ...]
 """The fields of a plain tick.
 
-They are number, (connection, at, when), token, request, progress, total and message. Made and freed
+They are number, stamp, token, request, progress, total and message. Made and freed
 in a quarter of the time of the fact, and half as large: a thousand jobs keep two hundred each, and
 cache misses are slow.
 """
+
+
+def _is_plain(fact: ProgressReceived) -> bool:
+    is_sound = fact.progress is not None and not fact.findings
+    return is_sound and fact.standing is RequestStanding.ACTIVE and fact.sender is Side.SERVER
+
+
+def _tick_of(fact: ProgressReceived) -> PlainTick:
+    stamp = fact.connection, fact.at, fact.when
+    return fact.number, stamp, fact.token, fact.request, fact.progress, fact.total, fact.message
 
 
 def fact_of(tick: PlainTick) -> ProgressReceived:
@@ -202,9 +214,9 @@ class LazyRun(Sequence[_Item], Generic[_Item]):
 
 
 class FrameRun(LazyRun[Frame]):
-    """Whole lines from a server, read at once: each is one frame, and begins with a brace.
+    """Whole lines from a server, read at once: each is one frame.
 
-    None contains a line feed, or more than `jsonrpc.OVERSIZED` bytes.
+    None may be a batch, or has more than `jsonrpc.OVERSIZED` bytes.
     """
 
     __slots__ = ("at", "connection", "first", "raws", "when")
@@ -257,83 +269,42 @@ class FrameRun(LazyRun[Frame]):
         ]
 
 
-class BatchRun(FrameRun):
-    """Lines that were read at once, each batch followed by its elements: all messages are objects.
+Stamp: TypeAlias = tuple[str, float, float]
+"""A connection, `at` and `when`."""
 
-    `parts` has each frame's place in its batch, `lines` has the places of the batches' lines. With
-    each of these, its first element is here.
+
+def rows_of(frames: Sequence[Frame]) -> Iterator[tuple[int, Stamp | None, bytes]]:
+    """The number, stamp and bytes of each frame; no stamp unless it is a server's whole message.
+
+    Nor for oversized ones.
     """
-
-    __slots__ = ("lines", "parts")
-
-    def __init__(
-        self,
-        first: int,
-        connection: str,
-        when: float,
-        at: float,
-        raws: Sequence[bytes],
-        parts: Sequence[Part | None],
-        lines: Sequence[int],
-    ) -> None:
-        super().__init__(first, connection, when, at, raws)
-        self.parts = parts
-        self.lines = lines
-
-    def part(self, begin: int, end: int) -> BatchRun:
-        if begin == 0 and end == len(self.raws):
-            return self
-        low, high = (bisect.bisect_left(self.lines, place) for place in (begin, end))
-        lines = [place - begin for place in self.lines[low:high]]
-        stamp = (self.connection, self.when, self.at)
-        raws, parts = self.raws[begin:end], self.parts[begin:end]
-        return BatchRun(self.first + begin, *stamp, raws, parts, lines)
-
-    def messages(self) -> MessageRun:
-        """The messages: all frames but the batches' lines."""
-        raws, numbers = [*self.raws], [*self.numbers]
-        for place in reversed(self.lines):
-            del raws[place], numbers[place]
-        return MessageRun(self, raws, numbers)
-
-    def _item(self, index: int) -> Frame:
-        number = self.first + (index if index >= 0 else index + len(self.raws))
-        stamp = (self.connection, Channel.RECEIVED, self.when, self.at)
-        return Frame(number, *stamp, self.raws[index], self.parts[index])
-
-    def _items(self) -> list[Frame]:
-        connection, when, at, channel = self.connection, self.when, self.at, Channel.RECEIVED
-        return [
-            _new(Frame, (number, connection, channel, when, at, raw, part, True))
-            for number, (raw, part) in enumerate(
-                zip(self.raws, self.parts, strict=True), self.first
-            )
-        ]
+    if isinstance(frames, FrameRun):
+        stamp = frames.connection, frames.at, frames.when
+        return zip(frames.numbers, itertools.repeat(stamp), frames.raws, strict=False)
+    return (
+        (
+            number,
+            (connection, at, when)
+            if channel is _RECEIVED and is_complete and len(raw) <= OVERSIZED
+            else None,
+            raw,
+        )
+        for number, connection, channel, when, at, raw, _, is_complete in frames
+    )
 
 
-class MessageRun(FrameRun):
-    """The messages of a run of batches, which are read like those of any other run."""
+def raws_of(frames: Sequence[Frame]) -> Sequence[bytes]:
+    return frames.raws if isinstance(frames, FrameRun) else [frame[5] for frame in frames]
 
-    __slots__ = ("_numbers", "_run")
 
-    def __init__(self, run: BatchRun, raws: Sequence[bytes], numbers: Sequence[int]) -> None:
-        super().__init__(run.first, run.connection, run.when, run.at, raws)
-        self._run = run
-        self._numbers = numbers
+def line_count(frames: Sequence[Frame]) -> int:
+    """How many of the frames are lines, not elements of a batch."""
+    return len(frames) if are_alike(frames) else [frame[6] for frame in frames].count(None)
 
-    @property
-    def numbers(self) -> Sequence[int]:
-        """The numbers of the frames."""
-        return self._numbers
 
-    def part(self, begin: int, end: int) -> MessageRun:
-        return MessageRun(self._run, self.raws[begin:end], self._numbers[begin:end])
-
-    def _item(self, index: int) -> Frame:
-        return self._run[self._numbers[index] - self._run.first]
-
-    def _items(self) -> list[Frame]:
-        return list(map(self._item, range(len(self))))
+def are_alike(frames: Sequence[Frame]) -> bool:
+    """True for a run: its frames differ in nothing but their numbers and bytes."""
+    return isinstance(frames, FrameRun)
 
 
 def raw_of(frames: Sequence[Frame], number: int) -> bytes:
@@ -341,74 +312,91 @@ def raw_of(frames: Sequence[Frame], number: int) -> bytes:
 
     An event is not a message: closing a stream cancels a request, too.
     """
-    if isinstance(frames, FrameRun):
-        return frames.raws[number - frames.first]
-    place = bisect.bisect_left(frames, number, key=_number_of)
+    if not frames:
+        return b""
+    place = number - frames[0].number  # numbers of a chunk have gaps only in recordings
+    if not 0 <= place < len(frames) or frames[place].number != number:
+        place = bisect.bisect_left(frames, number, key=_number_of)
     if place == len(frames) or (frame := frames[place]).number != number:
         return b""
-    return b"" if frame.channel is Channel.EVENT else frame.raw
+    return b"" if frame.channel is _EVENT else frame.raw
 
 
 class FactRun(LazyRun["Fact"]):
-    """The facts of a run of frames: plain progress with active tokens as columns, and the others.
+    """The facts of some frames: plain progress with active tokens as `ticks`, and the others.
 
-    Of each tick, all of them read at `at`, `requests`, `values` and `totals` have its request,
-    progress and total again. `others` are all other facts in order, each with the number of ticks
-    before it.
+    `others` are all other facts in order; `places` has the number of ticks before each.
     """
 
-    __slots__ = ("at", "has_no_message", "others", "requests", "ticks", "totals", "values")
+    __slots__ = ("others", "places", "ticks")
 
     def __init__(
         self,
-        at: float,
-        ticks: Sequence[PlainTick],
-        requests: Sequence[int],
-        values: Sequence[int | float],
-        totals: Sequence[int | float | None],
-        others: Sequence[tuple[int, Fact]] = (),
-        *,
-        has_no_message: bool,
+        ticks: Sequence[PlainTick] = (),
+        others: Sequence[Fact] = (),
+        places: Sequence[int] = (),
     ) -> None:
-        """`has_no_message` says that no tick has one."""
         super().__init__()
-        self.at = at
         self.ticks = ticks
-        self.requests = requests
-        self.values = values
-        self.totals = totals
         self.others = others
-        self.has_no_message = has_no_message
+        self.places = places
+
+    @classmethod
+    def of(cls, facts: Iterable[Fact]) -> FactRun:
+        """A run of these facts, whatever they are."""
+        return cls.joined(
+            cls([_tick_of(fact)])
+            if type(fact) is ProgressReceived and _is_plain(fact)
+            else cls((), [fact], [0])
+            for fact in facts
+        )
+
+    @classmethod
+    def joined(cls, runs: Iterable[FactRun]) -> FactRun:
+        ticks: list[PlainTick] = []
+        others: list[Fact] = []
+        places: list[int] = []
+        for run in runs:
+            places += [len(ticks) + place for place in run.places]
+            ticks += run.ticks
+            others += run.others
+        return cls(ticks, others, places)
 
     def __len__(self) -> int:
         return len(self.ticks) + len(self.others)
 
-    def pieces(self, others: Iterable[tuple[int, Fact]]) -> Iterator[tuple[range, Fact | None]]:
-        """The places of the ticks before each of `others`, with it; last those after them."""
-        begin = 0
-        for place, fact in others:
-            yield range(begin, place), fact
-            begin = place
-        yield range(begin, len(self.ticks)), None
+    @overload
+    def __getitem__(self, index: int) -> Fact: ...
+    @overload
+    def __getitem__(self, index: slice) -> FactRun: ...
+    def __getitem__(self, index: int | slice) -> Fact | FactRun:
+        if isinstance(index, slice):
+            return FactRun.of(self._all()[index])
+        return super().__getitem__(index)
 
-    def part(self, places: range) -> FactRun:
-        """The ticks at `places`, without other facts."""
-        some = slice(places.start, places.stop)
-        columns = self.ticks[some], self.requests[some], self.values[some], self.totals[some]
-        return FactRun(self.at, *columns, has_no_message=self.has_no_message)
+    @property
+    def requests(self) -> list[int]:
+        """The requests of the ticks."""
+        return [tick[3] for tick in self.ticks]
+
+    def pieces(self) -> Iterator[tuple[Sequence[PlainTick], Fact | None]]:
+        """The ticks before each of the others, with it; last those after them."""
+        ticks, begin = self.ticks, 0
+        for place, fact in zip(self.places, self.others, strict=True):
+            yield ticks[begin:place], fact
+            begin = place
+        yield ticks[begin:], None
 
     def _item(self, index: int) -> Fact:
         return self._all()[index] if self.others else fact_of(self.ticks[index])
 
     def _items(self) -> list[Fact]:
         facts: list[Fact] = []
-        for places, fact in self.pieces(self.others):
-            facts += map(fact_of, self.ticks[places.start : places.stop])
+        for ticks, fact in self.pieces():
+            facts += map(fact_of, ticks)
             if fact is not None:
                 facts.append(fact)
         return facts
 
 
-def others_of(facts: Sequence[Fact]) -> Sequence[Fact]:
-    """Facts without the plain ticks of a run."""
-    return [fact for _, fact in facts.others] if type(facts) is FactRun else facts
+NO_FACTS: Final = FactRun()

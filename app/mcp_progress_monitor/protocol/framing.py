@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.protocol.frames import BatchRun, Channel, Frame, FrameRun, Part
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun, Part
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
 from mcp_progress_monitor.protocol.lenient_json import (
     NotJsonError,
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
 _FRAMES_AT_A_TIME = 64
-"""Lines framed at once that cannot be a run: each may cost a tenth of a millisecond, all told."""
+"""Lines and elements of batches framed at once."""
 _ELEMENTS_AT_A_TIME = 384
 """Elements of batches framed at once: they are handled in parts, as those of runs are."""
 RUN_LINES = 1024
@@ -29,10 +27,9 @@ RUN_LINES = 1024
 _RUN_PARTS = 8
 """In how many parts a run is handled at most, about: nothing is sent before its end."""
 _LEAST_RUN = 8  # fewer lines are cheaper one by one
-_BRACE = {ord("{")}
-_first_byte = itemgetter(0)
 # Bounded: a hundred megabytes of white space would block the loop.
 _MAY_BE_BATCH = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r]{0,65536}+\[")
+_BEGIN_BATCH = frozenset({b"[", b" ", b"\t", b"\r", b"\xef"})
 # Skips the named tuple's own constructor, which doubles the time of every line.
 _new = tuple.__new__
 
@@ -94,6 +91,8 @@ class Framer:
 
     def note_parts(self, lines: int, parts: int) -> None:
         """Make the next runs as long as suits one of so many lines that was handled in parts."""
+        if lines < _LEAST_RUN:
+            return
         suitable = lines * _RUN_PARTS // parts if parts > 1 else 2 * self._run_lines
         self._run_lines = max(_FRAMES_AT_A_TIME, min(suitable, RUN_LINES))
 
@@ -116,10 +115,7 @@ class Framer:
         ]
 
     def run(self, lines: Sequence[bytes], when: float, at: float) -> Sequence[Frame]:
-        """Frame whole lines, without line feeds, as `received` does: in a run if possible.
-
-        It is possible if there are many, each begins as an object does, and none is oversized.
-        """
+        """Frame whole lines as `received` does: in a run if they are many, and none is a batch."""
         if len(lines) < _LEAST_RUN or _run_length(lines) < len(lines):
             return self.received(lines, when, at)
         return FrameRun(self._numbers.take(len(lines)), self._connection, when, at, lines)
@@ -127,7 +123,7 @@ class Framer:
     def in_slices(
         self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
     ) -> Iterator[Sequence[Frame]]:
-        """Frame as many lines as can be handled at once: in runs, or else some at a time.
+        """Frame as many lines as can be handled at once: in runs, or some elements of a batch.
 
         A batch is a line, but may have thousands of elements: how many messages lines hold is
         unknown before it is split. A slice is empty while a batch is still being split.
@@ -135,37 +131,18 @@ class Framer:
         start = 0
         while start < len(lines):
             part = lines[start : start + self._run_lines]
-            count = _run_length(part) if is_complete else 0
-            if count >= _LEAST_RUN:
-                first = self._numbers.take(count)
-                yield FrameRun(first, self._connection, when, at, part[:count])
-            elif is_complete and (found := _unpacked(part)) is not None:
-                count = found.count
-                yield from self._runs(found, when, at)
+            count = _run_length(part)
+            if count and is_complete:
+                yield self.run(part[:count], when, at)
             else:
                 count = min(len(part), _FRAMES_AT_A_TIME)
                 yield from self._each(part[:count], when, at, is_complete=is_complete)
             start += count
 
-    def _runs(self, found: _Unpacked, when: float, at: float) -> Iterator[FrameRun]:
-        """Number lines with the elements of batches, in runs; a batch stays with its first."""
-        count = len(found.raws)
-        stamp = self._numbers.take(count), self._connection, when, at
-        run = BatchRun(*stamp, found.raws, found.parts, found.places)
-        begin = 0
-        while begin < count:
-            end = min(begin + RUN_LINES, count)
-            end -= end - 1 == found.places[-1]
-            yield run.part(begin, end)
-            begin = end
-
     def _each(
         self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool
     ) -> Iterator[Sequence[Frame]]:
-        """Frame some lines one by one: those without a batch are one slice."""
-        if max(map(len, lines)) <= OVERSIZED and not any(map(may_be_batch, lines)):
-            yield self.received(lines, when, at, is_complete=is_complete)
-            return
+        """Frame some lines among which are batches, a few messages at a time."""
         held: list[Frame] = []
         for frames in self.received_in_slices(lines, when, at, is_complete=is_complete):
             held += frames
@@ -252,73 +229,13 @@ class Framer:
         return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
 
 
-class _Unpacked(NamedTuple):
-    """The first lines of some, `count`, with the elements of the batches among them.
-
-    `parts` has each one's place in its batch, `places` has where the batches' lines are.
-    """
-
-    count: int  # type: ignore[assignment]  # hides the tuple's method of that name
-    raws: list[bytes]
-    parts: list[Part | None]
-    places: list[int]
-
-
-def _unpacked(lines: Sequence[bytes]) -> _Unpacked | None:
-    """Split the batches among the first lines: as many as are objects, or batches of objects.
-
-    They are for one run, unless one batch is longer. None if they are not worth it.
-    """
-    raws: list[bytes] = []
-    parts: list[Part | None] = []
-    places: list[int] = []
-    count = 0
-    for raw in lines:
-        elements: Sequence[bytes] = ()
-        if not _fits_run(raw):
-            elements = array_parts(raw) or () if may_be_batch(raw) and len(raw) <= OVERSIZED else ()
-            # A line feed is either in an element or, from HTTP, beside it.
-            if not elements or b"\n" in raw or set(map(_first_byte, elements)) != _BRACE:
-                break
-        if raws and len(raws) + len(elements) >= RUN_LINES:
-            break
-        if elements:
-            places.append(len(raws))
-        count += 1
-        raws.append(raw)
-        parts.append(None)
-        raws += elements
-        parts += _parts_of(len(elements))
-    is_enough = bool(places) and len(raws) - len(places) >= _LEAST_RUN
-    return _Unpacked(count, raws, parts, places) if is_enough else None
-
-
-def _parts_of(count: int) -> Sequence[Part]:
-    return _parts_of_small(count) if count <= RUN_LINES else _all_parts(count)
-
-
-def _all_parts(count: int) -> list[Part]:
-    return [Part(index, count) for index in range(1, count + 1)]
-
-
-_parts_of_small = functools.lru_cache(32)(_all_parts)
-
-
 def _run_length(lines: Sequence[bytes]) -> int:
-    """How many of the first lines can be a run: objects, not oversized, without line feeds.
-
-    There are line feeds only in messages that came over HTTP.
-    """
-    if all(lines) and set(map(_first_byte, lines)) == _BRACE:
-        text = b"".join(lines)  # looked through in no time, unlike each line
-        if len(text) <= OVERSIZED and b"\n" not in text:
-            return len(lines)
-    odd = (n for n, raw in enumerate(lines) if not _fits_run(raw))
+    """How many of the first lines can be a run: those before a batch or an oversized line."""
+    firsts = {raw[:1] for raw in lines}
+    if firsts.isdisjoint(_BEGIN_BATCH) and max(map(len, lines)) <= OVERSIZED:
+        return len(lines)
+    odd = (n for n, raw in enumerate(lines) if may_be_batch(raw) or len(raw) > OVERSIZED)
     return next(odd, len(lines))
-
-
-def _fits_run(raw: bytes) -> bool:
-    return raw[:1] == b"{" and len(raw) <= OVERSIZED and b"\n" not in raw
 
 
 def _split_batch(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:

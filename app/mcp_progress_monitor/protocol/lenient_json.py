@@ -101,25 +101,28 @@ def has_escaped_colon(raw: bytes) -> bool:
     return b"\\" in raw and (b"\\u003a" in raw or b"\\u003A" in raw)
 
 
-def read_objects(raws: Sequence[bytes]) -> list[dict[str, Any] | None]:
-    """Decode texts that begin with a brace, as `read_value` does; None for any with a finding.
+def read_object(raw: bytes) -> dict[str, Any] | None:
+    """Decode an object in half the time of `read_value`; None if that may have more to say of it.
 
-    Twice as fast. Of what one of the decoders accepts and the other refuses, numbers beyond floats
-    and deep nesting, the result is None.
+    Of what one of the decoders accepts and the other refuses, numbers beyond floats and deep
+    nesting, the result is None.
     """
-    decode = _fast_decoder()
-    found: list[Any]
     try:
-        found = [decode(raw) for raw in raws]
+        value = _fast_decoder()(raw)
     except (ValueError, RecursionError):
-        found = [_read_object(decode, raw) for raw in raws]
-    text = b"\n".join(raws)
-    is_sound = not has_escaped_colon(text) and text.count(b":") == colon_count(found)
-    if is_sound and are_shallow(raws):
-        return found
-    return [
-        value if _is_exact(raw, value) else None for raw, value in zip(raws, found, strict=True)
-    ]
+        return None
+    is_exact = (
+        type(value) is dict
+        and raw.count(b":") == colon_count(value)
+        and not has_escaped_colon(raw)
+        and _is_shallow(raw)
+    )
+    return value if is_exact else None
+
+
+def _is_shallow(raw: bytes) -> bool:
+    """Whether a text cannot be nested too deep: it is short, or has few brackets."""
+    return len(raw) < _SHALLOW_BYTES or raw.count(b"{") + raw.count(b"[") < DEEPEST
 
 
 def array_parts(raw: bytes) -> list[bytes] | None:
@@ -138,27 +141,6 @@ def _splitter() -> Callable[[bytes], list[Any]]:
     import msgspec  # late: not at startup
 
     return msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-
-def _read_object(decode: Callable[[bytes], Any], raw: bytes) -> Any:
-    try:
-        return decode(raw)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _is_exact(raw: bytes, value: Any) -> bool:
-    """Whether no key of a decoded text was lost, and it is not nested too deep."""
-    return (
-        not has_escaped_colon(raw) and raw.count(b":") == colon_count(value) and are_shallow((raw,))
-    )
-
-
-def are_shallow(raws: Sequence[bytes]) -> bool:
-    """Whether no text can be nested too deep: it is short, or has few brackets."""
-    return max(map(len, raws), default=0) < _SHALLOW_BYTES or all(
-        raw.count(b"{") + raw.count(b"[") < DEEPEST for raw in raws
-    )
 
 
 @functools.cache
@@ -329,8 +311,9 @@ def shown(value: Any, limit: int = 40) -> str:
         depth = ", nested too deeply to decode" if value.is_too_deep else ""
         return f"a value of {value.size:,} bytes{depth}"
     if isinstance(value, str):
-        value = value[: limit + 1]
-    text = json.dumps(value)
+        text = json.encoder.encode_basestring_ascii(value[: limit + 1])
+    else:
+        text = json.dumps(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 

@@ -26,13 +26,13 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
 )
 from mcp_progress_monitor.protocol.frames import (
-    BatchRun,
     Channel,
     FactRun,
     Frame,
     FrameKind,
-    FrameRun,
     Part,
+    PlainTick,
+    are_alike,
     kind_of,
 )
 from mcp_progress_monitor.protocol.framing import may_be_batch
@@ -114,7 +114,6 @@ _MASK: Final = _SPAN - 1
 _TOKENS_KEPT: Final = 100_000  # requests whose token is remembered for their replies
 
 _DRIFT_S: Final = 0.0005  # how far wall time may drift from monotonic time before it is recorded
-_ONLY_PROGRESS: Final = {ProgressReceived}
 _OF_REQUEST: Final = (
     CancelRequested,
     CallTimedOut,
@@ -125,9 +124,7 @@ _OF_REQUEST: Final = (
 )
 _TICK: Final = bytes([FrameKind.PROGRESS])
 _COLUMNS: Final = ("ats", "exchanges", "kinds", "methods", "offsets", "sizes", "sources", "tokens")
-_request_of = itemgetter(6)
 _at_of = itemgetter(4)
-_row_of = itemgetter(0)
 
 
 class Segment:
@@ -179,6 +176,15 @@ class Segment:
         self.offsets += array("I", [offset - base for offset in offsets] if base else offsets)
         self.sizes += array("I", sizes)
 
+    def enter(self, rows: _Rows, some: slice) -> None:
+        """Add the other columns of these rows."""
+        self.ats += rows.ats[some]
+        self.sources += rows.sources[some]
+        self.methods += array("H", rows.methods[some])
+        self.tokens += array("I", rows.tokens[some])
+        self.exchanges += _whole_numbers(rows.exchanges[some])
+        self.kinds += rows.kinds[some]
+
     @property
     def end(self) -> int:
         return self.first + len(self.kinds)
@@ -192,16 +198,14 @@ class Segment:
 
 
 class _Rows(NamedTuple):
-    """Columns of the index for frames that arrived together."""
+    """Columns of a segment for frames that arrived together."""
 
-    kinds: bytes
-    methods: array[int]
-    tokens: array[int]
-    exchanges: array[int]
-
-    def part(self, some: slice) -> _Rows:
-        kinds, methods, tokens, exchanges = self
-        return _Rows(kinds[some], methods[some], tokens[some], exchanges[some])
+    ats: array[float]
+    sources: array[int]
+    kinds: bytes | bytearray
+    methods: list[int]
+    tokens: list[int]
+    exchanges: list[int]
 
 
 class _Runs:
@@ -259,35 +263,26 @@ class Columns:
     def take(
         self,
         frames: Sequence[Frame],
-        facts: Sequence[Fact],
+        facts: FactRun,
         part: int,
         offsets: Sequence[int],
         sizes: Sequence[int],
         *,
         is_escaped: Sequence[bool] | None = None,
-        is_mixed: bool = False,
     ) -> None:
-        """Add frames of one connection, with the facts read from them.
+        """Add frames, with the facts read from them.
 
-        With `is_mixed` they may be of several, all of them complete and none of a batch. `offsets`
-        and `sizes` locate each one's bytes in `part`; they increase, except for the elements of a
-        batch. `is_escaped` says for each whether its line feeds are escaped there.
+        `offsets` and `sizes` locate each one's bytes in `part`; they increase, except for the
+        elements of a batch. `is_escaped` says for each whether its line feeds are escaped there.
         """
-        rows = self._rows(frames, facts) if is_escaped is None else None
-        done = 0
+        rows, done = self._rows(frames, facts, is_escaped), 0
         while done < len(frames):
             segment, room = self._room(part, offsets[done], offsets[-1])
             until = min(len(frames), done + room)
             some = slice(done, until) if (done or until < len(frames)) else slice(None)
             segment.enter_places(offsets[some], sizes[some])
-            if rows is not None:
-                entered = frames[some]
-                self._enter_rows(segment, entered, rows.part(some))
-                sources = [self._source(frame) for frame in (entered if is_mixed else entered[:1])]
-                segment.sources += array("I", sources) * (1 if is_mixed else len(entered))
-            else:
-                escaped = None if is_escaped is None else is_escaped[some]
-                self._enter(segment, frames[some], facts, escaped)
+            self._note_frames(segment.end, frames[some])
+            segment.enter(rows, some)
             done = until
             self.end = segment.end
 
@@ -420,67 +415,53 @@ class Columns:
         far = last - segment.base >= _SPAN
         return segment, 1 if far else ROWS - rows
 
-    def _rows(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> _Rows | None:
-        """The columns of a run, or of frames that are all ticks of known requests; else None.
+    def _rows(
+        self, frames: Sequence[Frame], facts: FactRun, is_escaped: Sequence[bool] | None
+    ) -> _Rows:
+        """The columns of frames with their facts, but for their places."""
+        count, first, last = len(frames), frames[0], frames[-1]
+        ats = [first.at] * count if first.at == last.at else list(map(_at_of, frames))
+        if are_alike(frames) and is_escaped is None:
+            sources = [self._source(first)] * count
+        else:
+            escapes = [False] * count if is_escaped is None else is_escaped
+            sources = list(map(self._source, frames, escapes))
+        ticks = facts.ticks
+        if len(ticks) == count and (ticks[0][0], ticks[-1][0]) == (first.number, last.number):
+            requests = facts.requests
+            tokens: list[Any] = list(map(self._token_of.get, requests))
+            if None in tokens:
+                tokens = list(map(self._token_of_tick, ticks))
+            meant = _TICK * count, [self._progress] * count, tokens, requests
+            return _Rows(array("d", ats), array("I", sources), *meant)
+        return _Rows(array("d", ats), array("I", sources), *self._meanings(frames, facts))
 
-        They are of the same connection, with consecutive numbers; of one chunk, or of several if a
-        recording is read.
-        """
-        if type(facts) is FactRun and isinstance(frames, FrameRun):
-            lines = frames.lines if isinstance(frames, BatchRun) else ()
-            if lines or facts.others:
-                return self._rows_of_run(frames, facts, lines)
-        if len(frames) != len(facts) or not frames:
-            return None
-        first, last = frames[0], frames[-1]
-        is_row = last.number - first.number == len(frames) - 1
-        if not is_row or first.part is not None or not last.is_complete:
-            return None
-        if first.at != last.at and not self._keep_wall(frames):
-            return None
-        requests = _requests_of_ticks(facts)
-        return None if requests is None else self._rows_of_ticks(requests)
+    def _meanings(
+        self, frames: Sequence[Frame], facts: FactRun
+    ) -> tuple[bytearray, list[int], list[int], list[int]]:
+        """The kinds, methods, tokens and requests of frames."""
+        meant: dict[int, Fact] = {}
+        for fact in facts.others:
+            meant.setdefault(fact.number, fact)
+        ticks = {tick[0]: tick for tick in facts.ticks}
+        kinds, methods = bytearray(), list[int]()
+        tokens, exchanges = list[int](), list[int]()
+        for frame in frames:
+            tick = ticks.get(frame.number)
+            if tick is not None:
+                kinds += _TICK
+                row = self._progress, self._token_of_tick(tick), tick[3]
+            else:
+                meaning = meant.get(frame.number)
+                kinds.append(_kind(frame, meaning))
+                row = self._meaning(meaning)
+            methods.append(row[0])
+            tokens.append(row[1])
+            exchanges.append(row[2])
+        return kinds, methods, tokens, exchanges
 
-    def _rows_of_ticks(self, requests: Sequence[int]) -> _Rows | None:
-        """The columns of ticks; None if the token of a request is unknown."""
-        # A request has one token: those of its ticks need not be checked.
-        tokens = list(map(self._token_of.get, requests))
-        if None in tokens:
-            return None
-        count = len(requests)
-        methods = array("H", (self._progress,)) * count
-        return _Rows(
-            _TICK * count,
-            methods,
-            array("I", tokens),  # type: ignore[arg-type]
-            _whole_numbers(requests),
-        )
-
-    def _rows_of_run(
-        self, frames: FrameRun, facts: FactRun, lines: Sequence[int] = ()
-    ) -> _Rows | None:
-        """The columns of ticks with other messages, and batches' `lines`, among them."""
-        ticks = self._rows_of_ticks(facts.requests)
-        if ticks is None:
-            return None
-        count, first, received = len(frames), frames.first, Channel.RECEIVED
-        kinds = bytearray(_TICK) * count
-        methods = array("H", (self._progress,)) * count
-        tokens, exchanges = ticks.tokens, ticks.exchanges
-        others: list[tuple[int, Fact | None]] = [(row, None) for row in lines]
-        others += [(fact[0] - first, fact) for _, fact in facts.others]
-        if lines and facts.others:
-            others.sort(key=_row_of)
-        newest = -1
-        for row, fact in others:
-            if row == newest:
-                continue  # a message may state a second fact
-            newest = row
-            methods[row], token, exchange = self._meaning(fact)
-            kinds[row] = kind_of(received, fact)
-            tokens.insert(row, token)
-            exchanges.insert(row, exchange & _MASK)
-        return _Rows(bytes(kinds), methods, tokens, exchanges)
+    def _token_of_tick(self, tick: PlainTick) -> int:
+        return self._token_of.get(tick[3]) or self._token(tick[2])
 
     def _keep_wall(self, frames: Sequence[Frame]) -> bool:
         """Whether both clocks advance equally in all of the frames."""
@@ -489,51 +470,18 @@ class Columns:
         ahead = self._wall_ahead if is_known else aheads[0]
         return ahead - _DRIFT_S < min(aheads) and max(aheads) < ahead + _DRIFT_S
 
-    def _enter_rows(self, segment: Segment, frames: Sequence[Frame], rows: _Rows) -> None:
-        """Add rows except their sources: hundreds of thousands a second."""
-        frame, count = frames[0], len(frames)
-        if isinstance(frames, BatchRun):
-            self._note_parts(segment.end, frames)
-        self._note_runs(segment.end, frame, count)
-        if frame.at == frames[-1].at:
-            segment.ats += array("d", (frame.at,)) * count
+    def _note_frames(self, place: int, frames: Sequence[Frame]) -> None:
+        """Note the numbers, the wall times and the batches of frames that begin at `place`."""
+        first, last, count = frames[0], frames[-1], len(frames)
+        is_row = last.number - first.number == count - 1
+        if is_row and (first[3:5] == last[3:5] or self._keep_wall(frames)):
+            self._note_runs(place, first, count)
         else:
-            segment.ats.extend(map(_at_of, frames))
-        segment.methods += rows.methods
-        segment.tokens += rows.tokens
-        segment.exchanges += rows.exchanges
-        segment.kinds += rows.kinds
-
-    def _enter(
-        self,
-        segment: Segment,
-        frames: Sequence[Frame],
-        facts: Sequence[Fact],
-        escaped: Sequence[bool] | None,
-    ) -> None:
-        meant: dict[int, Fact] = {}
-        for fact in facts:
-            meant.setdefault(fact.number, fact)
-        place, first, last = segment.end, frames[0], frames[-1]
-        is_row = (
-            last.number - first.number == len(frames) - 1 and len({f[3:5] for f in frames}) == 1
-        )
-        if is_row:  # of one chunk, as elements of batches are
-            self._note_runs(place, first, len(frames))
-        for row, frame in enumerate(frames):
-            meaning = meant.get(frame.number)
-            if not is_row:
+            for row, frame in enumerate(frames):
                 self._note_runs(place + row, frame, 1)
-            is_escaped = escaped is not None and escaped[row]
+        for row, frame in () if are_alike(frames) else enumerate(frames):
             if frame.part is not None:
                 self._note_part(place + row, frame.part)
-            segment.sources.append(self._source(frame, is_escaped=is_escaped))
-            method, token, exchange = self._meaning(meaning)
-            segment.methods.append(method)
-            segment.tokens.append(token)
-            segment.exchanges.append(exchange & _MASK)
-            segment.kinds.append(_kind(frame, meaning))
-        segment.ats.extend(map(_at_of, frames))
 
     def _note_runs(self, place: int, frame: Frame, count: int) -> None:
         """Note where `count` consecutive frames, from `frame` on, differ from the last ones."""
@@ -559,24 +507,11 @@ class Columns:
             if self.batch_part(place) == part:
                 return
             ends[-1] = place  # it is of another connection's batch
-        self._note_stretch(place, place + 1, part)
-
-    def _note_parts(self, place: int, run: BatchRun) -> None:
-        """Note which frames of a run, which is entered at `place`, are elements of batches."""
-        count = len(run)
-        for begin in (0, *[line + 1 for line in run.lines]):
-            part = run.parts[begin] if begin < count else None
-            if part is not None:
-                end = min(begin + part.count - part.index + 1, count)
-                self._note_stretch(place + begin, place + end, part)
-
-    def _note_stretch(self, begin: int, end: int, first: Part) -> None:
-        for column, value in zip(
-            self._batches.values(), (begin, end, first.index, first.count), strict=True
-        ):
+        stretch = place, place + 1, part.index, part.count
+        for column, value in zip(self._batches.values(), stretch, strict=True):
             column.append(value)
 
-    def _source(self, frame: Frame, *, is_escaped: bool = False) -> int:
+    def _source(self, frame: Frame, is_escaped: bool = False) -> int:
         key = (frame.connection, frame.channel, frame.is_complete, is_escaped)
         known = self.sources.ids.get(key)
         return self.sources.number(key, FrameSource(*key)) if known is None else known
@@ -615,13 +550,6 @@ class Columns:
             # Many at a time: finding the oldest key of a dictionary skips those deleted before.
             for old in list(itertools.islice(self._token_of, _TOKENS_KEPT // 2)):
                 del self._token_of[old]
-
-
-def _requests_of_ticks(facts: Sequence[Fact]) -> Sequence[int] | None:
-    """The request of each tick; None if there are other facts."""
-    if type(facts) is FactRun:
-        return facts.requests
-    return list(map(_request_of, facts)) if set(map(type, facts)) == _ONLY_PROGRESS else None
 
 
 def _first_of(segment: Segment) -> int:

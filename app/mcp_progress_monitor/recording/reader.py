@@ -9,8 +9,8 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding
-from mcp_progress_monitor.protocol.facts import Fact, JsonObject, Side, UnreadableReceived
-from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.protocol.facts import JsonObject, Side, UnreadableReceived
+from mcp_progress_monitor.protocol.frames import Channel, FactRun, Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, may_be_batch
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
@@ -227,7 +227,7 @@ class Chunk(NamedTuple):
     sizes: Sequence[int]
     is_escaped: Sequence[bool] | None
     part: int
-    facts: Sequence[Fact] | None = None
+    facts: FactRun | None = None
 
     def until(self, at: float) -> tuple[Chunk, Chunk | None]:
         """The frames up to a time, at least one of them, and the rest."""
@@ -450,7 +450,8 @@ class Cutter:
         )
         sizes = [min(size - length, _MOST_SIZE)]
         escapes = [True] if source.is_escaped else None
-        yield Chunk(frames, [offset + length], sizes, escapes, self._part.number, [fact])
+        facts = FactRun.of([fact])
+        yield Chunk(frames, [offset + length], sizes, escapes, self._part.number, facts)
 
     def _is_whole(self, block: Block) -> bool:
         """Whether the last line is complete although it has no line feed."""

@@ -22,7 +22,7 @@ from mcp_progress_monitor.protocol.facts import (
     ProgressReceived,
     StderrReceived,
 )
-from mcp_progress_monitor.protocol.frames import Channel, others_of
+from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.frames import FactRun, Frame
 
 _GOES_ON: Final = (
     "Everything else continues; the latest messages are kept in memory until the program exits."
@@ -219,7 +218,6 @@ class WatchedPlaces(NamedTuple):
     is_escaped: Sequence[bool] | None
     number_of: Callable[[int], int | None]
     """Returns the number here of a frame with that number in the file."""
-    is_mixed: bool = False
 
 
 class Recorder:
@@ -306,7 +304,7 @@ class Recorder:
     def waiting_bytes(self) -> int:
         return self._waiting_bytes
 
-    def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
+    def take(self, frames: Sequence[Frame], facts: FactRun) -> None:
         part = self._part
         if part.end >= self._part_limit and frames[0].part is None:
             part = self._part = self._new_part(part.number + 1, frames[0].number)
@@ -327,7 +325,7 @@ class Recorder:
             if not _can_wait(facts) or self._waiting_bytes > _MANY:
                 self._is_urgent.set()
 
-    def index(self, frames: Sequence[Frame], facts: Sequence[Fact], places: WatchedPlaces) -> None:
+    def index(self, frames: Sequence[Frame], facts: FactRun, places: WatchedPlaces) -> None:
         """Index frames of another program's recording, without writing them."""
         begin, until = min(places.offsets), max(map(add, places.offsets, places.sizes))
         shift = self._watched.enter(places.source, begin, until)
@@ -335,13 +333,7 @@ class Recorder:
         if frames[0].channel is Channel.EVENT:
             self.timeline.note_numbering(frames[0].connection, places.number_of)
         self.timeline.columns.take(
-            frames,
-            facts,
-            WATCHED_PART,
-            offsets,
-            places.sizes,
-            is_escaped=places.is_escaped,
-            is_mixed=places.is_mixed,
+            frames, facts, WATCHED_PART, offsets, places.sizes, is_escaped=places.is_escaped
         )
         self._keep_newest_rows()
 
@@ -433,7 +425,7 @@ class Recorder:
         if is_empty:
             self._made_path = None
 
-    def _take_owed(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> Sequence[Frame]:
+    def _take_owed(self, frames: Sequence[Frame], facts: FactRun) -> Sequence[Frame]:
         """Record elements of a batch in an earlier part; return the frames after them."""
         count, number = self._encoder.owed(frames, self._part.number)
         if count:
@@ -551,9 +543,9 @@ class Recorder:
             self.timeline.give_up(part.number, part.written, self._in_memory[0].number)
 
 
-def _can_wait(facts: Sequence[Fact]) -> bool:
+def _can_wait(facts: FactRun) -> bool:
     """Whether there are only ticks and other notifications, which come in floods."""
-    return _MAY_WAIT.issuperset(map(type, others_of(facts)))
+    return _MAY_WAIT.issuperset(map(type, facts.others))
 
 
 def recorder_for(

@@ -9,25 +9,22 @@ import itertools
 import os
 import queue
 import threading
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import anyio
 
 from mcp_progress_monitor import __version__
-from mcp_progress_monitor.protocol.frames import BatchRun, Channel, Frame, FrameRun
+from mcp_progress_monitor.protocol.frames import Channel, Frame, are_alike, raws_of
 from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path
 from mcp_progress_monitor.recording.format import NUMBER, escaped, header, prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
-_raw_of = itemgetter(5)
-_after_comma = (1).__add__
 _UNKNOWN: Final = -1
 _CLOSED: Final = b'{"event":"closed"'
 
@@ -53,22 +50,6 @@ class _Batch:
         self._offset = offset
         self._raw = raw
         self._done = raw.find(b"[") + 1
-
-    def places(self, elements: Sequence[bytes]) -> list[tuple[int, int, bool]]:
-        """The locations of all elements, of each whether it is escaped; none if one is not here."""
-        sizes = list(map(len, elements))
-        if self._raw == b"[%b]" % b",".join(elements):  # most are: nothing has to be sought
-            begins = itertools.accumulate(map(_after_comma, sizes), initial=self._offset + 1)
-            return list(zip(begins, sizes, itertools.repeat(self.is_escaped), strict=False))
-        found: list[tuple[int, int, bool]] = []
-        end, find = self._done, self._raw.find
-        for element in () if self.is_escaped else elements:
-            begin = find(element, end)
-            if begin < 0:
-                return []
-            end = begin + len(element)
-            found.append((self._offset + begin, end - begin, False))
-        return found
 
     def place(self, element: bytes) -> tuple[int, int] | None:
         """The offset of the next element in the part, and its size; None if it is not the next."""
@@ -121,11 +102,41 @@ class Encoder:
         return count, batch.part
 
     def encode(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
-        if isinstance(frames, BatchRun):
-            found = self._encode_batches(frames, offset)
-        else:
-            found = self._encode_chunk(frames, offset)
-        return found or self._encode_each([*frames], part, offset)
+        """Encode frames: consecutive ones that differ in their bytes alone with one join."""
+        raws, place = raws_of(frames), 0
+        pieces: list[bytes] = []
+        offsets: list[int] = []
+        sizes: list[int] = []
+        escapes: list[bool] = []
+        while place < len(frames):
+            first, end = frames[place], place + 1
+            element = None if first.part is None else self._place(first)
+            if element is not None:
+                begin, size, is_escaped = element
+                offsets.append(begin)
+                sizes.append(size)
+            else:
+                end, is_escaped = _alike_until(frames, raws, place), b"\n" in raws[place]
+                some = raws[place:end]
+                texts = list(map(escaped, some)) if is_escaped else some
+                head, stamp = (
+                    self._head(first.number),
+                    self._prefix_of(first, is_escaped=is_escaped),
+                )
+                pieces += [head, stamp, (b"\n" + stamp).join(texts), b"\n"]
+                offset += len(head) + len(stamp)
+                lengths = list(map(len, texts))
+                steps = map((len(stamp) + 1).__add__, lengths)
+                offsets += itertools.accumulate(steps, initial=offset)
+                offset = offsets.pop() - len(stamp)
+                sizes += lengths
+                self._note_written(first, texts[-1], part, offsets[-1], is_escaped=is_escaped)
+                self._next = first.number + end - place
+            escapes += [is_escaped] * (end - place)
+            place = end
+        if not pieces:
+            self._next = _UNKNOWN  # numbers went to elements of an earlier batch
+        return Encoded(b"".join(pieces), offsets, sizes, escapes if any(escapes) else None)
 
     def encode_oversized(
         self, frame: Frame, part: int, offset: int
@@ -134,98 +145,26 @@ class Encoder:
 
         They are not copied, which would take long for hundreds of megabytes; `lines` is empty.
         """
-        head, raw, place = self._pieces_of(frame, part, offset)
-        begin, size, is_escaped = place
-        return (head, raw, b"\n"), Encoded(b"", [begin], [size], [True] if is_escaped else None)
-
-    def _encode_chunk(self, frames: Sequence[Frame], offset: int) -> Encoded | None:
-        """Encode the frames of one chunk with one join; None if their lines differ too much."""
-        raws = list(frames.raws) if type(frames) is FrameRun else _raws_of_chunk(frames)
-        if raws is None:
-            return None
-        sizes = list(map(len, raws))
-        head, between = self._heads(frames[0])
-        self._next += len(raws)
-        return _joined(raws, sizes, map(len(between).__add__, sizes), offset, head, between)
-
-    def _encode_batches(self, run: BatchRun, offset: int) -> Encoded | None:
-        """Encode lines with whole batches in the same way; None for others, and for spaced ones."""
-        raws, parts, last = run.raws, run.parts, run.parts[-1]
-        if parts[0] is not None or (last is not None and last.index < last.count):
-            return None
-        ends: list[int] = []
-        for place in run.lines:
-            first = parts[place + 1]
-            end = place + 1 + (0 if first is None else first.count)
-            if raws[place] != b"[%b]" % b",".join(raws[place + 1 : end]):
-                return None
-            ends.append(end)
-        head, between = self._heads(run[0])
-        sizes = list(map(len, raws))
-        steps = list(map(_after_comma, sizes))
-        outer = [place for place, part in enumerate(parts) if part is None]
-        for place in outer:
-            steps[place] += len(between) - 1
-        for place, end in zip(run.lines, ends, strict=True):
-            steps[place] = 1
-            steps[end - 1] += len(between)
-        self._next += len(raws)
-        self._batches.pop(run.connection, None)
-        return _joined([raws[n] for n in outer], sizes, steps, offset, head, between)
-
-    def _heads(self, first: Frame) -> tuple[bytes, bytes]:
-        """What stands before the first line of a chunk, and between two of its lines."""
-        stamp = self._prefix_of(first, is_escaped=False)
-        head = self._head(first.number) + stamp
-        self._next = first.number
-        return head, b"\n" + stamp
-
-    def _encode_each(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
-        pieces: list[bytes] = []
-        places: list[tuple[int, int, bool]] = []
-        while len(places) < len(frames):
-            frame = frames[len(places)]
-            place = None if frame.part is None else self._place(frame)
-            if place is None:
-                piece, place = self._line(frame, part, offset)
-                pieces.append(piece)
-                offset += len(piece)
-            places.append(place)
-            if frame.part is None and frame.connection in self._batches:
-                places += self._places_of(frames, len(places))
-        if not pieces:
-            self._next = _UNKNOWN  # numbers went to elements of an earlier batch
-        offsets, sizes, escapes = map(list, zip(*places, strict=True))
-        return Encoded(b"".join(pieces), offsets, sizes, escapes if any(escapes) else None)
-
-    def _line(self, frame: Frame, part: int, offset: int) -> tuple[bytes, tuple[int, int, bool]]:
-        """A frame's line, and the location of its bytes in it."""
-        head, raw, place = self._pieces_of(frame, part, offset)
-        return b"%b%b\n" % (head, raw), place
-
-    def _pieces_of(
-        self, frame: Frame, part: int, offset: int
-    ) -> tuple[bytes, bytes, tuple[int, int, bool]]:
-        """The prefix of a frame's line, its bytes, and their location."""
         is_escaped = b"\n" in frame.raw
         raw = escaped(frame.raw) if is_escaped else frame.raw
         head = self._head(frame.number) + self._prefix_of(frame, is_escaped=is_escaped)
-        self._next = frame.number + 1
         begin = offset + len(head)
-        if frame.channel is Channel.RECEIVED and frame.part is None:
-            self._note_batch(frame.connection, raw, part, begin, is_escaped=is_escaped)
-        elif frame.channel is Channel.EVENT and raw.startswith(_CLOSED):
-            self._batches.pop(frame.connection, None)
-        return head, raw, (begin, len(raw), is_escaped)
+        self._note_written(frame, raw, part, begin, is_escaped=is_escaped)
+        self._next = frame.number + 1
+        return (head, raw, b"\n"), Encoded(b"", [begin], [len(raw)], [True] if is_escaped else None)
 
-    def _note_batch(
-        self, connection: str, raw: bytes, part: int, begin: int, *, is_escaped: bool
+    def _note_written(
+        self, frame: Frame, raw: bytes, part: int, begin: int, *, is_escaped: bool
     ) -> None:
-        """Remember the last line of a connection if it may be a batch: its elements follow."""
-        if may_be_batch(raw):
-            self._batches[connection] = _Batch(part, begin, raw, is_escaped=is_escaped)
+        """Note the last of the lines that begin with a frame: a batch's elements follow."""
+        if frame.channel is Channel.EVENT and raw.startswith(_CLOSED):
+            self._batches.pop(frame.connection, None)
+        elif frame.channel is not Channel.RECEIVED or frame.part is not None:
+            return
+        elif may_be_batch(raw):
+            self._batches[frame.connection] = _Batch(part, begin, raw, is_escaped=is_escaped)
         else:
-            self._batches.pop(connection, None)
+            self._batches.pop(frame.connection, None)
 
     def _place(self, frame: Frame) -> tuple[int, int, bool] | None:
         """The location of an element's bytes; None, to write it, if its batch is unknown.
@@ -240,19 +179,6 @@ class Encoder:
             del self._batches[frame.connection]
         self._next = frame.number + 1 if self._next == frame.number else _UNKNOWN
         return (*found, batch.is_escaped)
-
-    def _places_of(self, frames: Sequence[Frame], begin: int) -> list[tuple[int, int, bool]]:
-        """The locations of the elements that begin a batch at `begin`, if all of them are here."""
-        first = frames[begin] if begin < len(frames) else None
-        if first is None or first.part is None or first.number != self._next:
-            return []
-        elements = list(map(_raw_of, frames[begin : begin + first.part.count]))
-        found = self._batches[first.connection].places(elements)
-        if len(found) < first.part.count:
-            return []
-        del self._batches[first.connection]
-        self._next += len(found)
-        return found
 
     def _head(self, number: int) -> bytes:
         return b"" if number == self._next else b"%b%d\n" % (NUMBER, number)
@@ -274,43 +200,24 @@ class Encoder:
         return self._prefix
 
 
-def _joined(
-    lines: list[bytes],
-    sizes: list[int],
-    steps: Iterable[int],
-    offset: int,
-    head: bytes,
-    between: bytes,
-) -> Encoded:
-    """Join lines; `steps` are from the beginning of each frame's bytes to that of the next."""
-    lines[0] = head + lines[0]
-    lines[-1] += b"\n"
-    offsets = list(itertools.accumulate(steps, initial=offset + len(head)))
-    offsets.pop()
-    return Encoded(between.join(lines), offsets, sizes)
+def _alike_until(frames: Sequence[Frame], raws: Sequence[bytes], place: int) -> int:
+    """The place up to which frames follow that differ from one in their bytes alone.
 
-
-def _raws_of_chunk(frames: Sequence[Frame]) -> list[bytes] | None:
-    """The bytes of frames that arrived in one chunk and are plain lines; None for others."""
-    if not _is_chunk(frames[0], frames[-1], len(frames)):
-        return None
-    if any([frame[6] is not None for frame in frames]):  # noqa: C419  # a list is faster
-        return None
-    raws = list(map(_raw_of, frames))
-    # A fifth of the time of counting line feeds.
-    return None if b"\n" in b"".join(raws) else raws
-
-
-def _is_chunk(first: Frame, last: Frame, count: int) -> bool:
-    """Whether frames are lines of a server that were read at once."""
-    return (
-        first.channel is Channel.RECEIVED
-        and first.at == last.at
-        and first.connection == last.connection
-        and last.number - first.number == count - 1
-        and last.is_complete
-        and (count > 1 or first.raw[:1] == b"{")  # alone, it may be a large batch
-    )
+    Batches and events stand alone.
+    """
+    if are_alike(frames) and not place and b"\n" not in b"".join(raws):
+        return len(frames)
+    number, connection, channel, when, at, raw, part, is_complete = frames[place]
+    if part is not None or channel is Channel.EVENT or may_be_batch(raw):
+        return place + 1
+    alike = connection, channel, when, at
+    for end in range(place + 1, len(frames)):
+        frame, other = frames[end], raws[end]
+        is_next = frame.number - number == end - place and frame[1:5] == alike
+        is_same = frame.is_complete is is_complete and (b"\n" in other) is (b"\n" in raw)
+        if not (is_next and is_same) or frame.part is not None or may_be_batch(other):
+            return end
+    return len(frames)
 
 
 _Result = TypeVar("_Result")

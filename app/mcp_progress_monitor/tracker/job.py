@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import operator
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.findings import rules
@@ -15,7 +14,7 @@ from mcp_progress_monitor.protocol.facts import (
     RequestStanding,
     Side,
 )
-from mcp_progress_monitor.protocol.frames import FactRun, PlainTick, at_of, server_name
+from mcp_progress_monitor.protocol.frames import PlainTick, at_of, server_name
 from mcp_progress_monitor.protocol.messages import STREAMS
 from mcp_progress_monitor.tracker import requests, violations
 from mcp_progress_monitor.tracker.estimate import SAMPLE_S, Rates, as_float, is_above
@@ -26,8 +25,6 @@ from mcp_progress_monitor.tracker.stalls import TickGaps
 from mcp_progress_monitor.tracker.violations import ViolationCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcp_progress_monitor.protocol.facts import PartReceived, StreamBroken, StreamResumed
     from mcp_progress_monitor.tracker.chain import Chain
     from mcp_progress_monitor.tracker.endings import JobEnding
@@ -40,6 +37,8 @@ _CONDENSED_POINTS: Final = 128
 _CONDENSED_PHASES: Final = 32
 # Looking up an enum member takes ten times as long as a global.
 _STALLED: Final = JobState.STALLED
+_ACTIVE: Final = RequestStanding.ACTIVE
+_UNKNOWN: Final = RequestStanding.UNKNOWN
 _NEVER: Final = float("-inf")
 _ENDLESS: Final = float("inf")
 _DELIVERED: Final = {
@@ -216,22 +215,20 @@ class Job:
         """Handle any tick, however wrong: count it, mark it, show its number; never raises."""
         self.tick_count += 1
         self.ticks.append(fact)
-        is_other = (
-            fact.standing is RequestStanding.UNKNOWN
-        )  # another token, but the task's own progress
-        is_late = (
-            not (fact.standing is RequestStanding.ACTIVE or is_other) or self.over_state.is_over
-        )
+        is_other = fact.standing is _UNKNOWN  # another token, but the task's own progress
+        is_over = self.over_state.is_over
+        is_late = is_over or not (fact.standing is _ACTIVE or is_other)
         for finding in fact.findings:
             self.marks.add(finding, fact.number, violations.WRONG_TYPE)
         if is_late:
             self._mark_late(fact)
-        if self.over_state.is_over:
+        if is_over:
             self.odd_count += 1
             self._take_delivered(fact)
             return
         self._keep_extremes()
-        is_good = self._take_numbers(fact) and not is_late and not violations.spoils(fact.findings)
+        is_good = self._take_numbers(fact) and not is_late
+        is_good = is_good and not (fact.findings and violations.spoils(fact.findings))
         self.message = self.message if fact.message is None else fact.message
         self.last = fact
         if is_good:
@@ -320,7 +317,7 @@ class Job:
 
     def _wake(self) -> bool:
         """Leave the stalled state; whether it was stalled."""
-        is_woken = self.state is JobState.STALLED
+        is_woken = self.state is _STALLED
         if is_woken:
             self.state = JobState.RUNNING
         return is_woken
@@ -501,56 +498,3 @@ class Job:
         if self.history is not None:
             self.history.chart.condense_to(_CONDENSED_POINTS)
             self.history.phases.shrink(_CONDENSED_PHASES)
-
-
-def is_rising(job: Job, run: FactRun) -> bool:
-    """Whether the ticks of a run belong to one job, and are plain."""
-    requests, values, count = run.requests, run.values, len(run.ticks)
-    return (
-        requests[0] == requests[-1]
-        and requests.count(requests[0]) == count
-        and job.progress < values[0]
-        and values[-1] <= job.limit
-        and run.totals.count(job.total) == count
-        and all(map(operator.lt, values, values[1:]))
-    )
-
-
-def take(job: Job, run: FactRun, looks: int) -> tuple[bool, int]:
-    """Handle such a run at once; whether the job was stalled and runs again.
-
-    Only the first tick can be due for sampling: all arrived at the same moment. Of the messages
-    that differ from the one before, the first `looks` are compared with the job's phase; how many
-    there were is returned as well.
-    """
-    is_woken, looked, before, first = False, 0, job.message, run.ticks[0]
-    if run.at >= job.sample_at:
-        job.progress, job.last = run.values[0], first
-        job.message = before if first[6] is None else first[6]
-        job.tick_count += 1
-        is_woken = job.sample(run.at)
-        job.tick_count -= 1
-    if not run.has_no_message:
-        looked = _take_texts(job, [tick[6] for tick in run.ticks], before, run.at, looks)
-    job.progress, job.last = run.values[-1], run.ticks[-1]
-    job.tick_count += len(run.ticks)
-    job.ticks.extend(run.ticks)
-    return is_woken, looked
-
-
-def _take_texts(
-    job: Job, texts: Sequence[str | None], newest: str | None, at: float, looks: int
-) -> int:
-    """Take the messages of the next ticks, after the `newest`; how many were looked at."""
-    looked = 0
-    job.message = next((text for text in reversed(texts) if text is not None), newest)
-    if job.history is None or not set(texts) - {None, newest}:
-        return 0
-    for count, text in enumerate(texts, job.tick_count + 1):
-        if text is None or text == newest:
-            continue
-        if looked == looks:
-            break
-        newest, looked = text, looked + 1
-        job.history.phases.turn(text, at, count)
-    return looked

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.findings import rules
@@ -27,9 +26,8 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
     TaskStated,
 )
-from mcp_progress_monitor.protocol.frames import FactRun, PlainTick, fact_of, server_name
+from mcp_progress_monitor.protocol.frames import fact_of, server_name
 from mcp_progress_monitor.tracker import endings, requests
-from mcp_progress_monitor.tracker import job as rising
 from mcp_progress_monitor.tracker.cancel_grace import PendingCancels
 from mcp_progress_monitor.tracker.chains import Chains, RestoredTask, job_of_task
 from mcp_progress_monitor.tracker.job import Job
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mcp_progress_monitor.findings.finding import Finding
+    from mcp_progress_monitor.protocol.frames import FactRun, PlainTick
     from mcp_progress_monitor.tracker.chain import Restored
     from mcp_progress_monitor.tracker.snapshot import Clocks
 
@@ -124,119 +123,62 @@ class Tracker:
             PartReceived: self._on_part,
         }
 
-    def apply(self, facts: Sequence[Fact], now: float) -> ChangeSet:
+    def apply(self, facts: FactRun, now: float) -> ChangeSet:
         """Apply facts in wire order; returns the changes. Never raises for their content.
 
         The jobs depend only on the facts: not on `now`, nor on how the facts are divided among
         calls, so that a recording gives the same jobs again.
         """
-        return self._apply_run(facts) if type(facts) is FactRun else self._apply_each(facts)
+        changes = PendingChanges()
+        ticks: list[PlainTick] = []
+        jobs: list[Job | None] = []
+        for some, other in facts.pieces():
+            if some:
+                ticks += some
+                self._take_ticks(some, jobs, changes)
+            if other is None:
+                continue
+            if other.at >= self._cancels.due_at:
+                self._cancels.lapse(other.at, changes)
+            if type(other) is ProgressReceived:
+                ticks.append(other)
+                jobs.append(self._take(other, changes))
+            elif type(other) is not NotificationReceived or other.findings:
+                self._handle(other, changes)
+        return changes.freeze(ticks, jobs)
 
-    def apply_behind(self, facts: Sequence[Fact], now: float) -> ChangeSet:
+    def apply_behind(self, facts: FactRun, now: float) -> ChangeSet:
         """Apply facts of a connection that may be behind the others, as `apply` does."""
         self._cancels.review()
         return self.apply(facts, now)
 
-    def _apply_each(self, facts: Sequence[Fact]) -> ChangeSet:
-        changes = PendingChanges()
-        ticks: list[PlainTick] = []
-        jobs: list[Job | None] = []
-        running = self._rows.running
-        active = RequestStanding.ACTIVE
-        due_at = self._cancels.due_at
-        for fact in facts:
-            if type(fact) is not ProgressReceived:
-                self._handle(fact, changes)
-                due_at = self._cancels.due_at
-                continue
-            _, _, at, _, _, _, request, standing, progress, total, message, findings = fact
+    def _take_ticks(
+        self, ticks: Sequence[PlainTick], jobs: list[Job | None], changes: PendingChanges
+    ) -> None:
+        """Apply plain ticks, and add the job of each to `jobs`: this runs for every message."""
+        running, due_at = self._rows.running, self._cancels.due_at
+        for tick in ticks:
+            _, (_, at, _), _, request, progress, total, message = tick
             if at >= due_at:
                 due_at = self._cancels.lapse(at, changes)
-            ticks.append(fact)
             job = running.get(request)
-            if (
-                job is None
-                or findings
-                or standing is not active
-                or progress is None
-                or not job.progress < progress <= job.limit
-                or total != job.total
-            ):
-                jobs.append(self._take(fact, changes))
+            if job is None:
+                jobs.append(self._take(fact_of(tick), changes))
                 continue
             jobs.append(job)
+            if not job.progress < progress <= job.limit or total != job.total:
+                self._take_odd(job, tick, changes)
+                continue
             job.progress = progress
-            job.last = fact
+            job.last = tick
             job.tick_count += 1
-            job.ticks.append(fact)
+            job.ticks.append(tick)
             if message is not None and message != job.message:
                 job.message = message
                 if self._looks or at != self._looked_at:
                     self._turn_phase(job, at)
             if at >= job.sample_at and job.sample(at):
                 changes.moved.add(job.id)
-        return changes.freeze(ticks, jobs)
-
-    def _apply_run(self, run: FactRun) -> ChangeSet:
-        """Like `apply`, in a third of the time or less: for floods."""
-        changes = PendingChanges()
-        if run.at >= self._cancels.due_at:
-            self._cancels.lapse(run.at, changes)
-        plain = NotificationReceived  # which changes no job, if it has no finding
-        others = [each for each in run.others if type(each[1]) is not plain or each[1].findings]
-        if not others:
-            return changes.freeze(run.ticks, self._take_ticks(run, changes) if run.ticks else ())
-        ticks: list[PlainTick] = []
-        jobs: list[Job | None] = []
-        for places, other in run.pieces(others):
-            if places:
-                part = run.part(places)
-                ticks += part.ticks
-                jobs += self._take_ticks(part, changes)
-            if type(other) is ProgressReceived:
-                ticks.append(other)
-                jobs.append(self._take(other, changes))
-            elif other is not None:
-                self._handle(other, changes)
-            if run.at >= self._cancels.due_at:
-                self._cancels.lapse(run.at, changes)
-        return changes.freeze(ticks, jobs)
-
-    def _take_ticks(self, run: FactRun, changes: PendingChanges) -> Sequence[Job | None]:
-        """Apply the ticks of a run, at least one; returns the job of each."""
-        running, at, ticks = self._rows.running, run.at, run.ticks
-        first = running.get(run.requests[0])
-        looks = self._looks if at == self._looked_at else _LOOKS
-        if first is not None and rising.is_rising(first, run):
-            is_woken, looked = rising.take(first, run, looks)
-            if looked:
-                self._looked_at, self._looks = at, looks - looked
-            if is_woken:
-                changes.moved.add(first.id)
-            return [first] * len(ticks)
-        jobs = list(map(running.get, run.requests))
-        ended: list[Job | None] = []
-        texts = itertools.repeat(None) if run.has_no_message else [tick[6] for tick in ticks]
-        columns = ticks, jobs, run.values, run.totals, texts
-        for tick, job, progress, total, message in zip(*columns, strict=False):
-            if job is None or not job.progress < progress <= job.limit or total != job.total:
-                if job is None:
-                    ended.append(self._take(fact_of(tick), changes))
-                else:
-                    self._take_odd(job, tick, changes)
-                continue
-            job.progress = progress
-            job.last = tick
-            job.tick_count += 1
-            job.ticks.append(tick)
-            if message is not None:
-                is_new, job.message = looks and message != job.message, message
-                if is_new:
-                    looks = self._turn_phase(job, at)
-            if at >= job.sample_at and job.sample(at):
-                changes.moved.add(job.id)
-        found = iter(ended)
-        return [job or next(found) for job in jobs] if ended else jobs
 
     def _take_odd(self, job: Job, tick: PlainTick, changes: PendingChanges) -> None:
         """Apply a tick of a running job that does not only rise, within the same total."""
@@ -249,13 +191,12 @@ class Tracker:
         if job.state is not state:
             changes.move(job)
 
-    def _turn_phase(self, job: Job, at: float) -> int:
-        """Compare a job's newest message with its phase; how often that may still be done."""
+    def _turn_phase(self, job: Job, at: float) -> None:
+        """Compare a job's newest message with its phase; so often at one moment."""
         if at != self._looked_at:
             self._looked_at, self._looks = at, _LOOKS
         self._looks -= 1
         job.turn_phase(at)
-        return self._looks
 
     def _take(self, fact: ProgressReceived, changes: PendingChanges) -> Job | None:
         """Apply any tick; returns its job, None if it has none."""
@@ -278,8 +219,12 @@ class Tracker:
     @staticmethod
     def _mark(changes: PendingChanges, fact: Fact, findings: tuple[Finding, ...]) -> None:
         """Add a message's findings to the changes, if there are any."""
-        if findings:
-            known = changes.marked.get(fact.number, ())
+        if not findings:
+            return
+        known = changes.marked.get(fact.number)
+        if known is None:
+            changes.marked[fact.number] = findings
+        else:
             changes.marked[fact.number] = (
                 *known,
                 *(each for each in findings if each not in known),
@@ -297,8 +242,6 @@ class Tracker:
 
     def _handle(self, fact: Fact, changes: PendingChanges) -> None:
         """Apply any fact but progress; those that concern no job are ignored."""
-        if fact.at >= self._cancels.due_at:
-            self._cancels.lapse(fact.at, changes)
         self._mark(changes, fact, violations_of(fact))
         handler = self._handlers.get(type(fact))
         if handler is not None:

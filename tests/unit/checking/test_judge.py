@@ -12,7 +12,7 @@ from mcp_progress_monitor.checking.results import MOST_RESULTS
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.protocol.frames import Channel, FactRun, FrameRun
+from mcp_progress_monitor.protocol.frames import Channel, FactRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tracker.tracker import Tracker
@@ -468,12 +468,12 @@ def test_a_message_is_judged_in_a_run_as_by_itself(message: str | None, *, is_ru
     ticks = [
         json.dumps(tick("a", n, message=each).value).encode() for n, each in enumerate(texts, 1)
     ]
-    frames = framer.run(ticks, 1001.5, 2.5) if is_run else framer.received(ticks, 1001.5, 2.5)
+    frames = framer.run(ticks, 1001.5, 2.5)
     for chunk in ([called], frames):
-        run = chunk if isinstance(chunk, FrameRun) else None
-        facts = conversation.read(chunk) if run is None else conversation.read_run(run)
+        facts = conversation.read(chunk)
+        if not is_run:
+            facts = FactRun((), list(facts), [0] * len(facts))
         judge.take(chunk, facts, tracker.apply(facts, 2.5).marked)
-    assert isinstance(facts, FactRun) is is_run
     found = [(r.rule, r.count) for r in judge.results]
     assert found == ([] if message in {None, "a b"} else [("PROG-8", 1)])
 

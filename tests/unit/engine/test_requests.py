@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from mcp_progress_monitor.engine.task_runs import TaskRuns
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.frames import FactRun, Frame
     from mcp_progress_monitor.sessions.connection.connection import Connection
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -117,7 +116,7 @@ class Desk:
         assert found is not None
         return found
 
-    def _take(self, _frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
+    def _take(self, _frames: Sequence[Frame], facts: FactRun) -> None:
         self.tracker.apply(facts, self.now)
 
     async def _settled(self, _job: JobId) -> None:

@@ -21,7 +21,7 @@ from mcp_progress_monitor.exports.formats import HAR, ExportOptions, export_chun
 from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.frames import Channel, FactRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -141,7 +141,7 @@ def test_it_does_not_matter_how_a_recording_grows(
         pass
     assert plain(follower.facts) == plain([fact for update in heard for fact in update.facts])
     again = Tracker()
-    again.apply([fact for update in heard for fact in update.facts], tap.at)
+    again.apply(FactRun.joined(update.facts for update in heard), tap.at)
     assert plain_jobs(follower.tracker, tap.at) == plain_jobs(again, tap.at)
     assert len(plain_jobs(again, tap.at)) == 4
 
@@ -427,17 +427,17 @@ def test_silence_after_a_cancel_is_not_judged_before_all_is_read(tmp_path: Path)
     facts, others = (follower.facts for follower in read)
     behind = {facts[0].connection}
     tracker = Tracker(is_behind=behind.__contains__)
-    tracker.apply_behind(facts[:-1], old.at)
-    tracker.apply_behind(others, new.at)
+    tracker.apply_behind(FactRun.of(facts[:-1]), old.at)
+    tracker.apply_behind(FactRun.of(others), new.at)
     tracker.tick(new.at)
     (job,) = tracker.jobs()
     found = tracker.snapshot(job, new.at)
     assert found is not None
     assert found.state is JobState.CANCELLING
     behind.clear()  # as while its own facts are applied
-    tracker.apply_behind(facts[-1:], new.at)
+    tracker.apply_behind(FactRun.of(facts[-1:]), new.at)
     found, whole = tracker.snapshot(job, new.at), Tracker()
-    whole.apply(facts, old.at)
+    whole.apply(FactRun.of(facts), old.at)
     assert found == whole.snapshot(1, new.at)
     assert found is not None
     assert found.cancel_state == "confirmed"
@@ -456,11 +456,11 @@ def test_silence_after_a_cancel_is_judged_by_the_time_of_its_own_connection(tmp_
     follower.read()
     behind = {follower.facts[0].connection}
     tracker, whole = Tracker(is_behind=behind.__contains__), Tracker()
-    tracker.apply_behind(follower.facts[:-3], tap.at)
+    tracker.apply_behind(FactRun.of(follower.facts[:-3]), tap.at)
     tracker.tick(tap.at)
     behind.clear()
-    tracker.apply_behind(follower.facts[-3:], tap.at)
-    whole.apply(follower.facts, tap.at)
+    tracker.apply_behind(FactRun.of(follower.facts[-3:]), tap.at)
+    whole.apply(FactRun.of(follower.facts), tap.at)
     assert tracker.snapshot(1, tap.at) == whole.snapshot(1, tap.at)
     tap.end()
 

@@ -19,7 +19,6 @@ from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -148,7 +147,7 @@ class Session:
         return BEGUN_WHEN + self.at, self.at
 
     def _take(self, frames: Sequence[Frame]) -> None:
-        facts: list[Fact] = self._conversation.read(frames)
+        facts = self._conversation.read(frames)
         offsets, sizes = [], []
         for frame in frames:
             offsets.append(len(self._memory.all))

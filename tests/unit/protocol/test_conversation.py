@@ -34,6 +34,7 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Elided, Kind, encode
 from mcp_progress_monitor.protocol.ledger import MOST_REMEMBERED
+from mcp_progress_monitor.protocol.outline import finish
 from tests.unit.protocol.wire import (
     JSON,
     Wire,
@@ -91,7 +92,7 @@ def test_how_frames_are_grouped_makes_no_difference(
     parts = [frames[begin : begin + cut] for begin in range(0, len(frames), cut)]
     whole = repr(at_once.read(frames))  # by repr: NaN is not equal to itself
     assert repr([fact for part in parts for fact in in_parts.read(part)]) == whole
-    assert repr([f for facts in in_slices.read_in_slices(frames) for f in facts]) == whole
+    assert repr(finish(in_slices.read_in_slices(frames))) == whole
 
 
 @pytest.mark.requirement("FR-5")
@@ -375,9 +376,10 @@ def test_an_oversized_frame_is_read_in_slices() -> None:
     big = result(1, blocks=["y" * 1000] * 4000, _meta={"nextResumeToken": "t"})
     frames = wire.frames(progress("a", 1), big, progress("a", 2))
     assert len(frames[1].raw) > 3 * OVERSIZED
-    lists = list(wire.conversation.read_in_slices(frames))
-    assert len(lists) > 8
-    facts = [fact for facts in lists for fact in facts]
+    reading = wire.conversation.read_in_slices(frames)
+    for _ in range(8):
+        next(reading)
+    facts = finish(reading)
     assert [type(f) for f in facts] == [ProgressReceived, RequestAnswered, ProgressReceived]
     answer = facts[1]
     assert isinstance(answer, RequestAnswered)

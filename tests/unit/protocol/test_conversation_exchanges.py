@@ -420,7 +420,7 @@ def test_progress_of_a_run_is_judged_by_its_place_as_well() -> None:
         wire.event("http_events", exchange=exchange)
         run = wire.framer.run(lines, 1000.0, 1.0)
         assert isinstance(run, FrameRun)
-        assert _violations(wire.conversation.read_run(run)) == [violations] * 20
+        assert _violations(wire.conversation.read(run)) == [violations] * 20
 
 
 def test_a_late_tick_on_another_stream_is_late_and_no_more() -> None:

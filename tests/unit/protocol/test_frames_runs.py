@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.conversation import Conversation, Exchanges
 from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT, ProgressReceived, RequestAnswered
-from mcp_progress_monitor.protocol.frames import FactRun, FrameRun, at_of, fact_of, others_of
+from mcp_progress_monitor.protocol.frames import FactRun, FrameRun, at_of, fact_of
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode, decode_in_slices, encode
+from mcp_progress_monitor.protocol.outline import finish
 from tests.unit.protocol.test_progress import TOKENS, progress_lines
 from tests.unit.protocol.wire import JSON, as_bytes, call, notification, progress, result
 
@@ -82,22 +83,21 @@ class Ends:
             sent = self.framer.sent(encode(call(number, token)), 1000.0, 1.0)
             self.conversation.read([sent])
 
-    def read(self, frames: Sequence[Frame]) -> Sequence[Fact]:
-        if isinstance(frames, FrameRun):
-            return self.conversation.read_run(frames)
-        return self.conversation.read(frames)
 
-
-def in_run(lines: list[bytes]) -> tuple[Sequence[Frame], Sequence[Fact]]:
+def in_run(lines: list[bytes]) -> tuple[Sequence[Frame], FactRun]:
     ends = Ends()
     frames = ends.framer.run(lines, 1001.5, 2.5)
-    return frames, ends.read(frames)
+    return frames, ends.conversation.read(frames)
 
 
 def one_by_one(lines: list[bytes]) -> tuple[Sequence[Frame], Sequence[Fact]]:
-    ends = Ends()
-    frames = ends.framer.received(lines, 1001.5, 2.5)
-    return frames, ends.read(frames)
+    """The frames, and the facts as the general reader alone states them."""
+    framer, exchanges = Framer("s#1", FrameNumbers()), Exchanges()
+    for number, token in enumerate(TOKENS):
+        exchanges.state(framer.sent(raw := encode(call(number, token)), 1000.0, 1.0), decode(raw))
+    frames = framer.received(lines, 1001.5, 2.5)
+    stated = [exchanges.state(frame, finish(decode_in_slices(frame.raw))) for frame in frames]
+    return frames, [fact for facts in stated for fact in facts]
 
 
 @given(_lines)
@@ -128,7 +128,7 @@ def test_progress_alone_is_a_run_of_facts(line: dict[str, Any]) -> None:
     ticks = [as_bytes(progress(TOKENS[n % 4], n, **(line if n % 3 else {}))) for n in range(20)]
     frames, facts = in_run(ticks)
     assert isinstance(frames, FrameRun)
-    assert isinstance(facts, FactRun)
+    assert not facts.others
     assert facts == one_by_one(ticks)[1]
 
 
@@ -137,7 +137,6 @@ def test_equal_values_of_a_run_keep_their_signs_and_types() -> None:
     for pair in itertools.product(totals, repeat=2):
         ticks = [as_bytes(progress("a", n, total=pair[n % 2])) for n in range(20)]
         facts = in_run(ticks)[1]
-        assert isinstance(facts, FactRun)
         assert repr(facts) == repr(one_by_one(ticks)[1])
 
 
@@ -163,10 +162,9 @@ def test_one_other_message_stands_between_the_ticks(line: bytes | dict[str, Any]
     lines = [TICK] * 8 + [as_bytes(line)] + [TICK] * 8
     frames, facts = in_run(lines)
     assert isinstance(frames, FrameRun)
-    assert isinstance(facts, FactRun)
     assert len(facts.ticks) == 16
-    assert [place for place, _ in facts.others] == [8]
-    assert list(others_of(facts)) == [facts[8]]
+    assert facts.places == [8]
+    assert facts.others == [facts[8]]
     assert facts == one_by_one(lines)[1]
 
 
@@ -181,7 +179,6 @@ def test_one_other_message_stands_between_the_ticks(line: bytes | dict[str, Any]
 def test_progress_with_any_further_members_is_a_tick(line: bytes | dict[str, Any]) -> None:
     lines = [TICK] * 8 + [as_bytes(line)] + [TICK] * 8
     facts = in_run(lines)[1]
-    assert isinstance(facts, FactRun)
     assert len(facts.ticks) == len(lines)
     assert facts == one_by_one(lines)[1]
 
@@ -189,29 +186,20 @@ def test_progress_with_any_further_members_is_a_tick(line: bytes | dict[str, Any
 @pytest.mark.parametrize(
     "name", ["_meta", "a:b", 'a"b', "a\\", "\N{SNOWMAN}", "", "n" * 99, "total"]
 )
-def test_members_that_were_learnt_are_read_as_exactly(name: str) -> None:
-    ends, alone = Ends(), Ends()
-    values = [{"a": ":"}, None, 7, "x: y", "\\u003a"]
-    for value in values:
-        ticks = [as_bytes(progress("a", n, **{name: value})) for n in range(20)]
-        twice = ticks[0].replace(b'"progress"', as_bytes({name: 1})[1:-1] + b', "progress"')
-        lines = [*ticks, twice, *ticks]
-        facts = ends.read(ends.framer.run(lines, 1001.5, 2.5))
-        assert repr(facts) == repr(alone.read(alone.framer.received(lines, 1001.5, 2.5)))
-
-
-def test_a_server_that_makes_names_up_is_read_as_exactly() -> None:
-    lines = [as_bytes(progress("a", n, **{f"x{n}": n})) for n in range(99)]
-    assert repr(in_run(lines)[1]) == repr(one_by_one(lines)[1])
+def test_further_members_are_read_as_exactly(name: str) -> None:
+    for value in [{"a": ":"}, None, 7, "x: y", "\\u003a"]:
+        tick = as_bytes(progress("a", 1, **{name: value}))
+        twice = tick.replace(b'"progress"', as_bytes({name: 1})[1:-1] + b', "progress"')
+        lines = [tick, twice, tick] * 3
+        assert repr(in_run(lines)[1]) == repr(one_by_one(lines)[1])
 
 
 def test_a_request_that_ends_within_a_run_has_no_more_ticks() -> None:
     tick, end = as_bytes(progress(TOKENS[1], 1)), encode(result(1))
     lines = [tick] * 9 + [end] + [tick] * 9
     facts = in_run(lines)[1]
-    assert isinstance(facts, FactRun)
     assert len(facts.ticks) == 9
-    assert [type(fact) for _, fact in facts.others] == [RequestAnswered] + [ProgressReceived] * 9
+    assert [type(fact) for fact in facts.others] == [RequestAnswered] + [ProgressReceived] * 9
     assert facts == one_by_one(lines)[1]
 
 
@@ -222,20 +210,13 @@ def test_what_takes_longer_comes_in_parts(line: bytes) -> None:
     assert isinstance(frames, FrameRun)
     parts = list(ends.conversation.read_parts(frames))
     assert len(parts) > 1
-    assert max(len(others_of(facts)) for _, facts in parts) <= 256 + 128
+    assert max(len(facts.others) for _, facts in parts) <= 160
     assert [frame for part, _ in parts for frame in part] == list(frames)
     assert [fact for _, facts in parts for fact in facts] == one_by_one(lines)[1]
 
 
 @pytest.mark.parametrize(
-    "lines",
-    [
-        [TICK] * 7,
-        [TICK] * 8 + [b"[" + TICK + b"]"],
-        [TICK] * 8 + [b""],
-        [TICK] * 8 + [b" " + TICK],
-        [TICK] * 8 + [TICK + b" " * OVERSIZED],
-    ],
+    "lines", [[TICK] * 7, [TICK] * 8 + [b"[" + TICK + b"]"], [TICK] * 8 + [TICK + b" " * OVERSIZED]]
 )
 def test_lines_that_may_be_no_run_are_framed_at_once(lines: list[bytes]) -> None:
     assert isinstance(in_run(lines)[0], list)
@@ -268,7 +249,6 @@ def test_an_item_is_the_same_however_often_one_looks() -> None:
 
 def test_a_fact_stands_for_itself_and_tells_its_time() -> None:
     _, facts = in_run([TICK] * 10)
-    assert isinstance(facts, FactRun)
     (fact,) = facts[:1]
     assert fact_of(fact) is fact
     assert at_of(fact) == at_of(facts.ticks[0]) == 2.5

@@ -42,7 +42,7 @@ class Wire:
 
     def receive(self, *lines: bytes | dict[str, Any] | list[Any]) -> list[Fact]:
         """The facts of what the server writes."""
-        return self.conversation.read(self.frames(*lines))
+        return list(self.conversation.read(self.frames(*lines)))
 
     def send(self, message: bytes | dict[str, Any]) -> Fact:
         """The one fact of what we write."""
@@ -51,7 +51,7 @@ class Wire:
 
     def event(self, name: str, **fields: object) -> list[Fact]:
         """The facts of an event of the connection."""
-        return self.conversation.read([self.framer.event(name, 1000.0, 1.0, **fields)])
+        return list(self.conversation.read([self.framer.event(name, 1000.0, 1.0, **fields)]))
 
 
 def as_bytes(message: object) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, Frame
 from mcp_progress_monitor.recording import index
 from mcp_progress_monitor.recording.index import Columns
 from tests.unit.recording.wire import Wire, reply, request
@@ -17,7 +17,6 @@ from tests.unit.recording.wire import tick as tick_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.recording.index import Segment
 
 NAMES = ("ats", "kinds", "sources", "methods", "tokens", "exchanges")
@@ -33,14 +32,14 @@ def tick(number: int, at: float, when: float) -> Frame:
     return Frame(number, "demo#1", Channel.RECEIVED, when, at, raw)
 
 
-def stretch(aheads: Sequence[float]) -> tuple[list[Frame], list[Fact]]:
+def stretch(aheads: Sequence[float]) -> tuple[list[Frame], FactRun]:
     """A request, and ticks a second apart; wall time is each so far ahead of monotonic time."""
     frames = [Frame(1, "demo#1", Channel.SENT, 100.0, 0.0, CALL)]
     frames += [tick(n, float(n), n + ahead) for n, ahead in enumerate(aheads, 2)]
     return frames, Conversation("demo#1").read(frames)
 
 
-def entered(frames: Sequence[Frame], facts: Sequence[Fact], *cuts: int) -> Columns:
+def entered(frames: Sequence[Frame], facts: FactRun, *cuts: int) -> Columns:
     """An index of the frames, taken in stretches that end at `cuts`."""
     columns = Columns()
     for begin, end in itertools.pairwise((0, *cuts, len(frames))):
@@ -112,7 +111,7 @@ def test_frames_are_found_by_number_though_numbers_jump_to_and_fro() -> None:
     columns, numbers = Columns(), [1, 2, 10, 11, 5, 6, 100, 3]
     for number in numbers:
         frame = Frame(number, "demo#1", Channel.SENT, 0.0, 0.0, b"x")
-        columns.take([frame], (), 1, [0], [1])
+        columns.take([frame], NO_FACTS, 1, [0], [1])
     assert [columns.place_of(number) for number in numbers] == list(range(8))
     assert [columns.number(place) for place in range(8)] == numbers
     assert [columns.place_of(number) for number in (0, 4, 7, 9, 12, 99, 101)] == [None] * 7

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.protocol.facts import UnreadableReceived
-from mcp_progress_monitor.protocol.frames import Channel, Part
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, Part
 from mcp_progress_monitor.recording.format import NUMBER, escaped
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
@@ -35,7 +35,7 @@ def _see_places(chunk: Chunk, paths: dict[int, Path]) -> None:
     timeline = Timeline()
     timeline.add_part(chunk.part, FileBytes(paths[chunk.part]))
     timeline.columns.take(
-        chunk.frames, (), chunk.part, chunk.offsets, chunk.sizes, is_escaped=chunk.is_escaped
+        chunk.frames, NO_FACTS, chunk.part, chunk.offsets, chunk.sizes, is_escaped=chunk.is_escaped
     )
     found = timeline.frames(0, timeline.end)
     if chunk.facts is None:
@@ -203,7 +203,7 @@ def test_a_line_of_more_than_can_be_held_is_known_by_its_size(
     (huge,) = [chunk for chunk in chunks if chunk.facts is not None]
     assert huge.sizes == [5_000_008]
     assert len(huge.frames[0].raw) <= 64 * 1024
-    assert isinstance(huge.facts, list)
+    assert huge.facts is not None
     (fact,) = huge.facts
     assert isinstance(fact, UnreadableReceived)
     assert fact.number == 2

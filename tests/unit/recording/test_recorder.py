@@ -13,7 +13,7 @@ import anyio
 import pytest
 from hypothesis import given
 
-from mcp_progress_monitor.protocol.frames import FrameKind
+from mcp_progress_monitor.protocol.frames import NO_FACTS, FrameKind
 from mcp_progress_monitor.recording import recorder as module
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.reader import RecordingReader
@@ -214,7 +214,7 @@ async def test_marks_are_entered() -> None:
 async def test_a_frame_that_could_not_be_read_is_kept_as_unreadable() -> None:
     recorder, wire = Recorder(), Wire()
     frames, _ = wire.received(tick("t"))
-    recorder.take(frames, ())
+    recorder.take(frames, NO_FACTS)
     assert recorder.timeline.frames(0, 1) == list(frames)
     assert recorder.timeline.kind(0) is FrameKind.UNREADABLE
 
@@ -245,7 +245,8 @@ class TestParts:
             first, elements = wire.received_in_slices(b'[1,"%b"]' % (b"x" * MB))
             frames = take(recorder, first)
             frames += take(recorder, wire.sent(b"1", CONNECTIONS[1]))
-            frames += take(recorder, Taken((*elements.frames, *wire.sent(b"{}").frames), ()))
+            late = (*elements.frames, *wire.sent(b"{}").frames)
+            frames += take(recorder, Taken(late, NO_FACTS))
             assert recorder.timeline.frames(0, 9) == frames
         assert len(folder.entries()[0].paths) == 2
         assert read(path) == sorted(frames)

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.frames import FactRun, Frame
 
 CONNECTIONS = ("demo#1", "ü b%#2")
 TOKENS = (7, "7", "t")
@@ -25,7 +23,7 @@ class Taken(NamedTuple):
     """What a recorder is handed at once."""
 
     frames: Sequence[Frame]
-    facts: Sequence[Fact]
+    facts: FactRun
 
 
 def request(token: object = None, identity: object = 1) -> bytes:
@@ -67,10 +65,7 @@ class Wire:
 
     def run(self, *lines: bytes, name: str = CONNECTIONS[0]) -> Taken:
         """A chunk of whole lines from a server, read at once."""
-        frames = self._framers[name].run(lines, *self._now())
-        if not isinstance(frames, FrameRun):
-            return self._taken(name, frames)
-        return Taken(frames, self._conversations[name].read_run(frames))
+        return self._taken(name, self._framers[name].run(lines, *self._now()))
 
     def received_in_slices(self, line: bytes, name: str = CONNECTIONS[0]) -> list[Taken]:
         """One message of many megabytes, as it were."""

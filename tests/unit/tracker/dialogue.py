@@ -12,6 +12,7 @@ from tests.unit.protocol.wire import as_bytes, notification, request, result
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frames import FactRun
     from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobSnapshot, JobState
 
 MOMENTS = {"createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:40:00Z"}
@@ -74,7 +75,7 @@ class Dialogue:
         frame = self._framer.event(name, 1e9 + self.now, self.now, **fields)
         self._apply(self._conversation.read([frame]))
 
-    def _apply(self, facts: list[Fact]) -> None:
+    def _apply(self, facts: FactRun) -> None:
         if self.facts is not None:
             self.facts += facts
         self.changes.append(self.tracker.apply(facts, self.now))

@@ -18,6 +18,7 @@ from mcp_progress_monitor.protocol.facts import (
     RequestStanding,
     Side,
 )
+from mcp_progress_monitor.protocol.frames import FactRun
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.findings import finding
@@ -59,7 +60,7 @@ class Story:
 
     def tell(self, *facts: Fact) -> ChangeSet:
         if self._held is None:
-            return self.tracker.apply(facts, self.now)
+            return self.tracker.apply(FactRun.of(facts), self.now)
         self._held.extend(facts)
         return ChangeSet()
 

@@ -21,6 +21,7 @@ from mcp_progress_monitor.protocol.facts import (
     RequestStanding,
     Side,
 )
+from mcp_progress_monitor.protocol.frames import FactRun
 from mcp_progress_monitor.protocol.messages import RELATED_TASK
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -95,7 +96,7 @@ def test_no_sequence_of_facts_breaks_the_tracker(
     tracker = Tracker(RowLimits(ended=2, resting=1), saves=saves)
     for chunk, now in zip(chunks, times, strict=False):
         before = set(tracker.jobs())
-        changes = tracker.apply(chunk, now)
+        changes = tracker.apply(FactRun.of(chunk), now)
         after = set(tracker.jobs())
         reported = [fact for fact in chunk if isinstance(fact, ProgressReceived)]
         assert [fact for _, _, fact in changes.ticks] == reported
@@ -289,7 +290,7 @@ def test_a_recording_shows_the_same_tasks_and_questions(
         if step != "wait":  # the ticks of the clock are no facts
             _take_step(wire, step, status, extra)
     again = Tracker()
-    again.apply(wire.facts, wire.now)
+    again.apply(FactRun.of(wire.facts), wire.now)
     assert again.jobs() == wire.tracker.jobs()
     for job in again.jobs():
         assert again.detail(job, wire.now) == wire.tracker.detail(job, wire.now)

@@ -16,7 +16,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.eras import Era, era_of
-from mcp_progress_monitor.protocol.frames import Channel, FrameRun
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, raws_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.sessions.connection.outbox import Outbox
 from mcp_progress_monitor.sessions.transport.base import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from mcp_progress_monitor.clock import Clock
-    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.framing import Framer
     from mcp_progress_monitor.protocol.peer import TokenSource
@@ -58,7 +58,7 @@ _LAST_READ_S: Final = 0.5
 _ACTIVITY_EVENTS: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
 """Prefixes of events that prove that the server sent bytes, although they are not messages."""
 
-Sink: TypeAlias = "Callable[[Sequence[Frame], Sequence[Fact]], None]"
+Sink: TypeAlias = "Callable[[Sequence[Frame], FactRun], None]"
 """Receives traffic immediately and in order: frames and the facts read from them."""
 
 
@@ -411,51 +411,40 @@ class Connection:
 
     async def _publish(self, frames: Sequence[Frame]) -> None:
         """Read frames into facts, publish both, then act on the facts."""
-        if isinstance(frames, FrameRun):  # of which none is oversized
-            await self._publish_run(frames)
-            return
         async with self._publishing:
-            facts: Sequence[Fact] = ()
-            try:
-                facts = await self._facts_of(frames)
-            finally:
-                # A message that we cannot parse because of a bug still arrived, and must be
-                # visible.
-                self._sink(frames, facts)
-        self.outbox.take(facts, frames)
-
-    async def _publish_run(self, run: FrameRun) -> None:
-        """Do so in turns that are no longer than other tasks can wait."""
-        async with self._publishing:
-            rest: Sequence[Frame] = run
+            rest, parts = frames, 0
             began, part_size = time.thread_time(), self._conversation.part_size
-            parts = 0
             try:
-                for frames, facts in self._conversation.read_parts(run):
+                if max(map(len, raws_of(frames)), default=0) > OVERSIZED:
+                    read = iter([(frames, await self._read_in_slices(frames))])
+                else:
+                    read = self._conversation.read_parts(frames)
+                # In turns that are no longer than other tasks can wait.
+                for some, facts in read:
                     parts += 1
-                    rest = rest[len(frames) :]
-                    self._sink(frames, facts)
-                    self.outbox.take(facts, frames)
+                    rest = rest[len(some) :]
+                    self._sink(some, facts)
+                    self.outbox.take(facts, some)
                     part_size.note(time.thread_time() - began, is_cut=bool(rest))
                     if rest:
                         await checkpoint()
                         began = time.thread_time()
             finally:
+                # A message that we cannot parse because of a bug still arrived, and must be
+                # visible.
                 if rest:
-                    self._sink(rest, ())
-        self._framer.note_parts(len(run), parts)
+                    self._sink(rest, NO_FACTS)
+        self._framer.note_parts(len(frames), parts)
 
-    async def _facts_of(self, frames: Sequence[Frame]) -> Sequence[Fact]:
-        if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:
-            return await self._read_in_slices(frames)
-        return self._conversation.read(frames)
-
-    async def _read_in_slices(self, frames: Sequence[Frame]) -> list[Fact]:
-        facts: list[Fact] = []
-        for slice_ in self._conversation.read_in_slices(frames):
-            facts += slice_
+    async def _read_in_slices(self, frames: Sequence[Frame]) -> FactRun:
+        reading = self._conversation.read_in_slices(frames)
+        while True:
+            try:
+                next(reading)
+            except StopIteration as stop:
+                facts: FactRun = stop.value
+                return facts
             await checkpoint()
-        return facts
 
 
 _QUOTED: Final = 200

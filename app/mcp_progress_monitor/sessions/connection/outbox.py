@@ -19,7 +19,7 @@ from mcp_progress_monitor.protocol.facts import (
     TaskStated,
     UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.frames import FactRun, others_of, raw_of
+from mcp_progress_monitor.protocol.frames import at_of, raw_of
 from mcp_progress_monitor.protocol.messages import (
     DISCOVER,
     INITIALIZE,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.conversation import Conversation
-    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
-    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.frames import FactRun, Frame
     from mcp_progress_monitor.protocol.peer import TokenChoice, TokenSource
     from mcp_progress_monitor.sessions.transport.base import Loss
 
@@ -159,8 +159,6 @@ _FEW_QUEUED: Final = 100
 """With more, we write before we read on: each may be the reply to a request, which is open …"""
 _MOMENT_S: Final = 0.2  # … but no longer than this, and not again: the server may not read now
 _BYTES_AT_ONCE: Final = 2**16
-_LATELY_S: Final = 0.02
-"""A tick this soon after one that restarted an idle timeout does not restart it again."""
 _RUBBISH_KEPT: Final = 5
 _RUBBISH_BYTES: Final = 200
 
@@ -242,9 +240,6 @@ class Outbox:
         """The clocks of calls that wait for a task, by task id; messages about the task touch them.
         """
         self._exchanges: dict[int, PendingRequest] = {}
-        self._lately: set[int] = set()
-        """The requests whose ticks have restarted their idle timeout since `_lately_since`."""
-        self._lately_since = -math.inf
         self._unsent: set[PendingRequest] = set()
         self._between: dict[int, PendingRequest] = {}
         """Exchanges between a reply that requires input and the next request, by the first."""
@@ -463,21 +458,19 @@ class Outbox:
         for watcher in self.hold_watchers:
             watcher()
 
-    def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
+    def take(self, facts: FactRun, frames: Sequence[Frame]) -> None:
         """Act on `facts`, read from `frames`."""
-        if type(facts) is FactRun:
-            self._touch_all(facts.requests, facts.at)
-        # Progress arrives by the hundred thousand: one pass, and only the last of each counts.
-        progress, others = ProgressReceived, others_of(facts)
-        touched = {fact[6]: fact[2] for fact in others if type(fact) is progress}
-        for request, at in touched.items():
-            self._touch(request, at)
+        if facts.ticks:
+            at = at_of(facts.ticks[0])
+            for request in set(facts.requests):
+                self._touch(request, at)
         is_of_tasks = bool(self.task_clocks)
-        for fact in others:
+        for fact in facts.others:
             if isinstance(fact, NotificationReceived) and not is_of_tasks:
                 if fact.method not in self._watchers:
                     continue  # log messages come in floods, too
-            elif type(fact) is progress:
+            elif type(fact) is ProgressReceived:
+                self._touch(fact.request, fact.at)
                 continue
             handler = self._handlers.get(type(fact))
             if handler is not None:
@@ -513,19 +506,6 @@ class Outbox:
         exchange = self._exchanges.get(request or 0)
         if exchange is not None:
             exchange.clock.touch(at)
-
-    def _touch_all(self, requests: Sequence[int], at: float) -> None:
-        """Restart idle timeouts, each at most once in `_LATELY_S`: a flood has many tokens."""
-        if not 0 <= at - self._lately_since < _LATELY_S:
-            self._lately_since = at
-            self._lately.clear()
-        new = set(requests) - self._lately
-        self._lately |= new
-        exchange_of = self._exchanges.get
-        for request in new:
-            exchange = exchange_of(request)
-            if exchange is not None:
-                exchange.clock.touch(at)
 
     def _on_answer(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
         self.peer.answered(fact)

@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.protocol.frames import BatchRun, FrameRun
+from mcp_progress_monitor.protocol.frames import line_count
 from mcp_progress_monitor.protocol.framing import LineSplitter
 from mcp_progress_monitor.secrets.references import NoKeyring, resolved
 from mcp_progress_monitor.sessions.transport.base import FIRST_BYTES, ProcessNotes, Transport
@@ -212,8 +212,7 @@ class StdioTransport(Transport):
         self._lines, self._framed = lines, 0
         is_complete = not self._is_over
         for frames in self._framer.in_slices(lines, *self._stamp, is_complete=is_complete):
-            is_run = type(frames) is FrameRun
-            self._framed += len(frames) if is_run else _line_count(frames)
+            self._framed += line_count(frames)
             yield frames
 
     @property
@@ -238,12 +237,6 @@ class StdioTransport(Transport):
             self._framer.stderr(raw, when, at)._replace(is_complete=is_complete)
             for raw, is_complete in pieces
         ]
-
-
-def _line_count(frames: Sequence[Frame]) -> int:
-    """How many of the frames are lines, not elements of a batch."""
-    parts = frames.parts if isinstance(frames, BatchRun) else [frame.part for frame in frames]
-    return parts.count(None)
 
 
 class _StderrLines:

@@ -18,10 +18,9 @@ from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
 from tests.unit.sessions.playbook import Log, PlayedServer, by_method, connection_to, error, result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.frames import FactRun, Frame
     from mcp_progress_monitor.sessions.connection.connection import Connection
     from tests.unit.sessions.playbook import Message
 
@@ -324,14 +323,16 @@ async def test_a_transport_that_fails_at_its_end_lets_go_of_who_waits() -> None:
 async def test_a_message_whose_reading_meets_a_defect_of_ours_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    read = Conversation.read
+    read = Conversation.read_parts
 
-    def fail(conversation: Conversation, frames: Sequence[Frame]) -> list[Fact]:
+    def fail(
+        conversation: Conversation, frames: Sequence[Frame]
+    ) -> Iterator[tuple[Sequence[Frame], FactRun]]:
         if frames[0].raw == b"{}":
             raise ZeroDivisionError
         return read(conversation, frames)
 
-    monkeypatch.setattr(Conversation, "read", fail)
+    monkeypatch.setattr(Conversation, "read_parts", fail)
     server, log = PlayedServer(silence), Log()
     async with opened(server, log) as connection:
         server.say(b"{}")

@@ -54,7 +54,7 @@ class Desk:
     def hear_run(self, *raws: bytes, at: float) -> None:
         run = self._framer.run(raws, 0.0, at)
         assert isinstance(run, FrameRun)
-        self.outbox.take(self.conversation.read_run(run), run)
+        self.outbox.take(self.conversation.read(run), run)
 
     def note(self, event: str, **fields: object) -> None:
         frames = [self._framer.event(event, 0.0, 3.0, **fields)]
@@ -317,7 +317,7 @@ async def test_a_run_of_ticks_is_a_sign_of_life_of_those_calls_alone() -> None:
     for at, run in zip((8.0, 8.01, 8.03), runs, strict=True):
         request_broker.hear_run(*[b"{%b,%b}" % (method, params % (n, 1)) for n in run], at=at)
         found.append([round(clock.read(9.0).idle_left_s or 0.0, 3) for clock in clocks])
-    assert found == [[9.0, 9.0, 2.0], [9.0, 9.0, 9.01], [9.0, 9.03, 9.03]]
+    assert found == [[9.0, 9.0, 2.0], [9.0, 9.01, 9.01], [9.0, 9.03, 9.03]]
     await request_broker.close()
 
 
