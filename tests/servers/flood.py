@@ -6,17 +6,49 @@ in turn, replies to each, and starts over. With `--shape`, the messages are thos
 """
 
 import argparse
+import json
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from mcp_progress_monitor.demo.call import Call
 from mcp_progress_monitor.demo.eras import ERAS, Negotiation
 from mcp_progress_monitor.demo.server import Server
 from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
-from mcp_progress_monitor.demo.tools.faults import LINES_PER_BLOCK, blocks
 from mcp_progress_monitor.demo.wire import INVALID_PARAMS, RpcError, Wire, serve, text_result
 from tests.benchmarks.shapes import SHAPES, Shape
+
+_LINES_PER_BLOCK: Final = 4_000
+
+
+def blocks(
+    tokens: Sequence[str | int],
+    per_token: int,
+    message: str | None = None,
+    block_lines: int = _LINES_PER_BLOCK,
+) -> Iterator[bytes]:
+    """Yield the lines of ticks 1 to `per_token` for each of `tokens`, taking turns.
+
+    Each block is about `block_lines` whole lines, and at least one round of all tokens.
+    """
+    heads = [_head(token) for token in tokens]
+    tail = _tail(per_token, message)
+    rounds = max(1, block_lines // len(tokens))
+    for start in range(1, per_token + 1, rounds):
+        ticks = range(start, min(start + rounds, per_token + 1))
+        yield "".join([f"{head}{tick}{tail}" for tick in ticks for head in heads]).encode()
+
+
+def _head(token: str | int) -> str:
+    quoted = json.dumps(token)
+    start = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
+    return f'{start}{quoted},"progress":'
+
+
+def _tail(total: int, message: str | None) -> str:
+    member = "" if message is None else f',"message":{json.dumps(message)}'
+    return f',"total":{total}{member}}}}}\n'
 
 
 class Flood:
@@ -66,7 +98,7 @@ class Flood:
     def _blocks(self, tokens: list[str | int]) -> Iterable[bytes]:
         if self._shape is not None:
             return list(self._shape.stream(tokens, self._count))
-        lines = 1 if self._interval_s else LINES_PER_BLOCK
+        lines = 1 if self._interval_s else _LINES_PER_BLOCK
         return blocks(tokens, self._per_token, self._message, lines)
 
 

@@ -4,16 +4,21 @@ Encoding each notification reaches some 200,000 lines per second. Joining a fixe
 and a fixed tail, with thousands of lines per write, reaches several million.
 """
 
-import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mcp_progress_monitor.demo.call import Call
 from mcp_progress_monitor.demo.tool import Tool, integer, record, text
 from mcp_progress_monitor.demo.tools.progress import interval, steps
-from mcp_progress_monitor.demo.wire import INTERNAL_ERROR, JsonObject, RpcError, text_result
+from mcp_progress_monitor.demo.wire import (
+    INTERNAL_ERROR,
+    JsonObject,
+    RpcError,
+    encode,
+    progress_notification,
+    text_result,
+)
 
 
 def error_result(call: Call, at_tick: int, steps: int, interval_s: float) -> JsonObject:
@@ -50,36 +55,7 @@ def count_to(call: Call, upto: int, total: int, interval_s: float) -> None:
 
 
 _AT_TICK: Final = integer("Fail after this tick; 0 fails immediately", 5, 0, 1_000_000)
-LINES_PER_BLOCK: Final = 4_000
-
-
-def blocks(
-    tokens: Sequence[str | int],
-    per_token: int,
-    message: str | None = None,
-    block_lines: int = LINES_PER_BLOCK,
-) -> Iterator[bytes]:
-    """Yield the lines of ticks 1 to `per_token` for each of `tokens`, taking turns.
-
-    Each block is about `block_lines` whole lines, and at least one round of all tokens.
-    """
-    heads = [_head(token) for token in tokens]
-    tail = _tail(per_token, message)
-    rounds = max(1, block_lines // len(tokens))
-    for start in range(1, per_token + 1, rounds):
-        ticks = range(start, min(start + rounds, per_token + 1))
-        yield "".join([f"{head}{tick}{tail}" for tick in ticks for head in heads]).encode()
-
-
-def _head(token: str | int) -> str:
-    quoted = json.dumps(token)
-    start = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
-    return f'{start}{quoted},"progress":'
-
-
-def _tail(total: int, message: str | None) -> str:
-    member = "" if message is None else f',"message":{json.dumps(message)}'
-    return f',"total":{total}{member}}}}}\n'
+_LINES_PER_BLOCK: Final = 4_000
 
 
 def decreasing(call: Call, steps: int, every: int, interval_s: float) -> JsonObject:
@@ -93,9 +69,16 @@ def decreasing(call: Call, steps: int, every: int, interval_s: float) -> JsonObj
 
 def burst(call: Call, count: int) -> JsonObject:
     if call.token is not None:
-        for block in blocks([call.token], count):
+        tick = encode(
+            progress_notification({"progressToken": call.token, "progress": 0, "total": count})
+        )
+        head, _, tail = tick.rpartition(b'"progress":0')
+        for start in range(1, count + 1, _LINES_PER_BLOCK):
+            steps = range(start, min(start + _LINES_PER_BLOCK, count + 1))
             call.sleep(0)
-            call.wire.send_bytes(block)
+            call.wire.send_bytes(
+                b"".join([b'%b"progress":%d%b' % (head, step, tail) for step in steps])
+            )
     return text_result(f"Sent {count} ticks.")
 
 
