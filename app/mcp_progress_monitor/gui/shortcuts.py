@@ -249,15 +249,11 @@ class Shortcuts(QObject):
         return {name: list(others.values()) for name, others in found.items()}
 
     def _give(self, command: Command, keys: Sequence[QKeySequence]) -> None:
-        """Give a command its keys; its parts have them too, and buttons that do the same say so."""
-        before = native(command.keys[:1])
+        """Give a command its keys; the parts that it stands for have them too."""
         command.set_keys(keys)
         if command.name in KEY_TABLE:
             for window in QApplication.topLevelWidgets():
                 self._hand_on(window)
-        elif command.is_wide and before:
-            for button in self._window.findChildren(QAbstractButton):
-                _name_key(button, before, native(keys[:1]))
 
     def _stand_in(self, name: str) -> QAction:
         """The action that is listed for parts which may not be there; it does nothing itself."""
