@@ -9,221 +9,168 @@ from PySide6.QtGui import QAction
 
 from mcp_progress_monitor.gui.common.commands import Command
 
-_WINDOW: Final = Qt.ShortcutContext.WindowShortcut
 
-ADD_COMMAND: Final = Command(
-    "window.command",
+def _command(
+    name: str,
+    text: str,
+    icon: str,
+    key: str,
+    tip: str,
+    *,
+    is_live: bool = False,
+    role: QAction.MenuRole = QAction.MenuRole.NoRole,
+) -> Command:
+    keys, where = (key,) if key else (), Qt.ShortcutContext.WindowShortcut
+    return Command(
+        f"window.{name}", text, tip, icon, keys, where=where, live_only=is_live, role=role
+    )
+
+
+ADD_COMMAND: Final = _command(
+    "command",
     "Connect to a &command…",
+    "connect",
+    "Ctrl+Shift+N",
     "Start a server from a command line",
-    icon="connect",
-    keys=("Ctrl+Shift+N",),
-    where=_WINDOW,
-    live_only=True,
+    is_live=True,
 )
-ADD_URL: Final = Command(
-    "window.url",
+ADD_URL: Final = _command(
+    "url",
     "Connect to a &URL…",
+    "server",
+    "Ctrl+Shift+U",
     "Connect to a server over HTTP",
-    icon="server",
-    keys=("Ctrl+Shift+U",),
-    where=_WINDOW,
-    live_only=True,
+    is_live=True,
 )
-IMPORT: Final = Command(
-    "window.imports",
+IMPORT: Final = _command(
+    "imports",
     "&Import servers…",
+    "open",
+    "Ctrl+Shift+O",
     "Import servers from other programs",
-    icon="open",
-    keys=("Ctrl+Shift+O",),
-    where=_WINDOW,
-    live_only=True,
+    is_live=True,
 )
-EXPORT_SERVERS: Final = Command(
-    "window.export_servers",
+EXPORT_SERVERS: Final = _command(
+    "export_servers",
     "E&xport servers…",
+    "save",
+    "",
     "Export saved servers to other programs",
-    icon="save",
-    where=_WINDOW,
-    live_only=True,
+    is_live=True,
 )
-WATCH: Final = Command(
-    "window.watch",
+WATCH: Final = _command(
+    "watch",
     "&Watch another client's servers…",
+    "watched",
+    "",
     "Record traffic between another client and its servers",
-    icon="watched",
-    where=_WINDOW,
-    live_only=True,
+    is_live=True,
 )
-DEMO: Final = Command(
-    "window.demo",
+DEMO: Final = _command(
+    "demo",
     "Start the &demo",
+    "demo",
+    "Ctrl+Shift+D",
     "Run ten calls on the bundled server",
-    icon="demo",
-    keys=("Ctrl+Shift+D",),
-    where=_WINDOW,
-    live_only=True,
+    is_live=True,
 )
-NEW_CALL: Final = Command(
-    "window.call",
+NEW_CALL: Final = _command(
+    "call",
     "&New call",
+    "new-call",
+    "Ctrl+N",
     "Call a tool, read a resource or get a prompt",
-    icon="new-call",
-    keys=("Ctrl+N",),
-    where=_WINDOW,
-    live_only=True,
+    is_live=True,
 )
-REMOVE_FINISHED: Final = Command(
-    "window.clear",
+REMOVE_FINISHED: Final = _command(
+    "clear",
     "Remove &finished",
+    "clear",
+    "Ctrl+Shift+K",
     "Remove finished jobs from the list",
-    icon="clear",
-    keys=("Ctrl+Shift+K",),
-    where=_WINDOW,
-    live_only=True,
+    is_live=True,
 )
-STATISTICS: Final = Command(
-    "window.statistics",
+STATISTICS: Final = _command(
+    "statistics",
     "Stat&istics…",
+    "",
+    "",
     "How often each tool was called, failed, and how long it took",
-    where=_WINDOW,
 )
-OPEN_RECORDING: Final = Command(
-    "window.open_recording",
-    "&Open recording…",
-    "Open a recording in a new window",
-    icon="open",
-    keys=("Ctrl+O",),
-    where=_WINDOW,
+OPEN_RECORDING: Final = _command(
+    "open_recording", "&Open recording…", "open", "Ctrl+O", "Open a recording in a new window"
 )
-EXPORT: Final = Command(
-    "window.export",
-    "&Export session…",
-    "Export messages, ticks or a report",
-    icon="save",
-    keys=("Ctrl+Shift+S",),
-    where=_WINDOW,
+EXPORT: Final = _command(
+    "export", "&Export session…", "save", "Ctrl+Shift+S", "Export messages, ticks or a report"
 )
-RECORDINGS: Final = Command(
-    "window.recordings",
-    "Reco&rdings…",
-    "Manage recordings and how long they are kept",
-    icon="log",
-    keys=("Ctrl+H",),
-    where=_WINDOW,
+RECORDINGS: Final = _command(
+    "recordings", "Reco&rdings…", "log", "Ctrl+H", "Manage recordings and how long they are kept"
 )
-ASSOCIATE: Final = Command(
-    "window.associate",
-    "&File association…",
-    "Open recording files with this program",
-    where=_WINDOW,
+ASSOCIATE: Final = _command(
+    "associate", "&File association…", "", "", "Open recording files with this program"
 )
-FIND: Final = Command(
-    "window.find",
-    "&Filter jobs",
-    "Filter jobs by text",
-    icon="search",
-    keys=("Ctrl+F",),
-    where=Qt.ShortcutContext.WidgetWithChildrenShortcut,
+FIND: Final = _command("find", "&Filter jobs", "search", "Ctrl+F", "Filter jobs by text")._replace(
+    where=Qt.ShortcutContext.WidgetWithChildrenShortcut
 )
-NEXT_MESSAGE: Final = Command(
-    "window.next_message",
+NEXT_MESSAGE: Final = _command(
+    "next_message",
     "&Next message of the finding",
+    "next",
+    "F7",
     "Show the next message that violates the rule",
-    icon="next",
-    keys=("F7",),
-    where=_WINDOW,
 )
-PREVIOUS_MESSAGE: Final = Command(
-    "window.previous_message",
+PREVIOUS_MESSAGE: Final = _command(
+    "previous_message",
     "&Previous message of the finding",
+    "previous",
+    "Shift+F7",
     "Show the previous message that violates the rule",
-    icon="previous",
-    keys=("Shift+F7",),
-    where=_WINDOW,
 )
-BACK: Final = Command(
-    "window.back",
-    "&Back to the finding",
-    "Show the finding in Findings",
-    icon="warning",
-    keys=("Ctrl+F7",),
-    where=_WINDOW,
+BACK: Final = _command(
+    "back", "&Back to the finding", "warning", "Ctrl+F7", "Show the finding in Findings"
 )
-PALETTE: Final = Command(
-    "window.palette",
+PALETTE: Final = _command(
+    "palette",
     "Command &palette…",
+    "search",
+    "Ctrl+K",
     "Find a command, server, tool, job or recording by its name",
-    icon="search",
-    keys=("Ctrl+K",),
-    where=_WINDOW,
 )
-SETTINGS: Final = Command(
-    "window.settings",
+SETTINGS: Final = _command(
+    "settings",
     "&Settings…",
+    "settings",
+    "Ctrl+,",
     "Change how the program looks and works",
-    icon="settings",
-    keys=("Ctrl+,",),
-    where=_WINDOW,
     role=QAction.MenuRole.PreferencesRole,
 )
-KEYS: Final = Command(
-    "window.keys",
-    "&Keyboard shortcuts…",
-    "List and change all keys",
-    icon="keyboard",
-    keys=("Ctrl+Alt+K",),
-    where=_WINDOW,
+KEYS: Final = _command(
+    "keys", "&Keyboard shortcuts…", "keyboard", "Ctrl+Alt+K", "List and change all keys"
 )
-MANUAL: Final = Command(
-    "window.manual", "&Manual", "Read the manual", icon="help", keys=("F1",), where=_WINDOW
+MANUAL: Final = _command("manual", "&Manual", "help", "F1", "Read the manual")
+REPORT_DEFECT: Final = _command(
+    "report", "&Report a defect…", "warning", "", "Prepare a report about this program"
 )
-REPORT_DEFECT: Final = Command(
-    "window.report",
-    "&Report a defect…",
-    "Prepare a report about this program",
-    icon="warning",
-    where=_WINDOW,
+NEXT_PANE: Final = _command("next_pane", "Ne&xt pane", "", "F6", "Move the focus to the next pane")
+PREVIOUS_PANE: Final = _command(
+    "previous_pane", "Pre&vious pane", "", "Shift+F6", "Move the focus to the previous pane"
 )
-NEXT_PANE: Final = Command(
-    "window.next_pane", "Ne&xt pane", "Move the focus to the next pane", keys=("F6",), where=_WINDOW
+CLOSE_PANE: Final = _command(
+    "close_pane", "&Close pane", "", "Ctrl+W", "Close the pane that has the focus"
 )
-PREVIOUS_PANE: Final = Command(
-    "window.previous_pane",
-    "Pre&vious pane",
-    "Move the focus to the previous pane",
-    keys=("Shift+F6",),
-    where=_WINDOW,
+MENU: Final = _command(
+    "menu", "&Menu of the selection", "", "Shift+F10", "Open the menu of what is selected"
 )
-CLOSE_PANE: Final = Command(
-    "window.close_pane",
-    "&Close pane",
-    "Close the pane that has the focus",
-    keys=("Ctrl+W",),
-    where=_WINDOW,
+QUIT: Final = _command(
+    "quit", "&Quit", "", "Ctrl+Q", "Close all connections and quit", role=QAction.MenuRole.QuitRole
 )
-MENU: Final = Command(
-    "window.menu",
-    "&Menu of the selection",
-    "Open the menu of what is selected",
-    keys=("Shift+F10",),
-    where=_WINDOW,
+ABOUT: Final = _command(
+    "about", "&About", "info", "", "Show versions and licence", role=QAction.MenuRole.AboutRole
 )
-QUIT: Final = Command(
-    "window.quit",
-    "&Quit",
-    "Close all connections and quit",
-    keys=("Ctrl+Q",),
-    where=_WINDOW,
-    role=QAction.MenuRole.QuitRole,
-)
-ABOUT: Final = Command(
-    "window.about",
-    "&About",
-    "Show versions and licence",
-    icon="info",
-    where=_WINDOW,
-    role=QAction.MenuRole.AboutRole,
-)
+MINI: Final = _command(
+    "mini", "&Mini window", "", "Ctrl+Alt+M", "Show the running jobs on top of other windows"
+)._replace(is_on=bool)
+UNDO: Final = _command("undo", "&Undo", "", "Ctrl+Z", "Undo the last removal")
 
 ADDING: Final = (ADD_COMMAND, ADD_URL, IMPORT, DEMO)
 """The ways to add a server."""
@@ -258,15 +205,4 @@ WINDOW_COMMANDS: Final = (
     MENU,
     QUIT,
     ABOUT,
-)
-MINI: Final = Command(
-    "window.mini",
-    "&Mini window",
-    "Show the running jobs on top of other windows",
-    keys=("Ctrl+Alt+M",),
-    where=_WINDOW,
-    is_on=bool,
-)
-UNDO: Final = Command(
-    "window.undo", "&Undo", "Undo the last removal", keys=("Ctrl+Z",), where=_WINDOW
 )
