@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import json
 import os
 import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -424,7 +425,52 @@ def _page(parts: Iterable[str]) -> str:
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
+def events() -> str:
+    """The page of the events of `--json`, a row for each model."""
+    from mcp_progress_monitor.cli.output.event_models import Event
+
+    kinds = get_args(get_args(Event)[0])
+    fields = [
+        [
+            f"`{name}`" + (f" ({field.description})" if field.description else "")
+            for name, field in kind.model_fields.items()
+            if name not in {"t", "event"}
+        ]
+        for kind in kinds
+    ]
+    rows = [
+        (f"`{get_args(kind.model_fields['event'].annotation)[0]}`", kind.__doc__, ", ".join(names))
+        for kind, names in zip(kinds, fields, strict=True)
+    ]
+    return _page(
+        [
+            _heading("Events"),
+            (
+                "The lines that `--json` writes (see [Scripts and CI](../scripts.md#events)), as"
+                f" [JSON Schema]({_SCHEMA}) too. Each event has `event` and `t`, the seconds since"
+                " the start. `late` and `problems` are left out where they say nothing."
+            ),
+            _table(("event", "when", "fields"), rows),
+        ]
+    )
+
+
+def event_schema() -> str:
+    """The JSON Schema of one event."""
+    from mcp_progress_monitor.cli.output.event_models import EVENT
+
+    described = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "An event of mcp-progress-monitor --json",
+        **EVENT.json_schema(),
+    }
+    return json.dumps(described, indent=1) + "\n"
+
+
+_SCHEMA: Final = "events.schema.json"
 PAGES: Final = {
+    "events.md": events,
+    _SCHEMA: event_schema,
     "command-line.md": command_line,
     "filter-fields.md": filter_fields,
     "clients.md": clients,

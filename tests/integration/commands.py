@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from mcp_progress_monitor.demo.tools import TOOLS
+from tests.event_lines import read_events
 from tests.integration.forked import CAN_FORK, Forked
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
@@ -50,7 +50,7 @@ class Run(NamedTuple):
 
     def events(self) -> list[dict[str, Any]]:
         """Standard output as events."""
-        return [json.loads(line) for line in self.out.splitlines()]
+        return read_events(self.out)
 
     def only(self, event: str) -> list[dict[str, Any]]:
         """The events of one kind."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import jsonschema_rs
 import pytest
 
 from mcp_progress_monitor.catalogue.taps import TapProgram, wrapper
@@ -31,7 +32,6 @@ DOCUMENTS = {
 _CODE = re.compile("`([^`]+)`")
 _WRITTEN = ("picture.svg", "session.mcprec")
 """Files that the commands of the manual write."""
-_REMARKS = {"event", "t", "late", "problems"}
 
 
 def _rows(page: str, section: str) -> Iterator[list[str]]:
@@ -41,14 +41,6 @@ def _rows(page: str, section: str) -> Iterator[list[str]]:
     for line in text.splitlines():
         if line.startswith("| "):
             yield [cell.strip() for cell in line.strip("|").split(" | ")]
-
-
-def _events() -> dict[str, set[str]]:
-    """The fields of each event as the manual lists them; what stands in parentheses is remarks."""
-    found = [(_CODE.match(row[0]), row) for row in _rows("docs/scripts.md", "## Events")]
-    return {
-        name[1]: set(_CODE.findall(re.sub(r"\(.*?\)", "", row[1]))) for name, row in found if name
-    }
 
 
 @pytest.mark.parametrize(
@@ -66,16 +58,16 @@ def _events() -> dict[str, set[str]]:
         (("log_levels", "--era", "handshake"), {"log"}),
     ],
 )
-def test_events_have_the_fields_that_the_manual_lists(
+def test_events_fit_the_schema_that_is_published(
     arguments: tuple[str, ...], kinds: set[str], tmp_path: Path
 ) -> None:
     ran = run(
         "call", "--demo", *arguments, "--json", "--data-dir", str(tmp_path), HOME=str(tmp_path)
     )
-    events = [json.loads(line) for line in ran.out.splitlines()]
-    listed = _events()
-    for event in events:
-        assert set(event) - _REMARKS == listed[event["event"]], event
+    published = ROOT / "docs" / "reference" / "events.schema.json"
+    schema = jsonschema_rs.validator_for(json.loads(published.read_text("utf-8")))
+    events = ran.events()
+    assert [error.message for event in events for error in schema.iter_errors(event)] == []
     assert kinds <= {event["event"] for event in events}
 
 

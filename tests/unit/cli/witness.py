@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Any
 
 from mcp_progress_monitor.cli.output.events import JsonEvents
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.findings.advice import ADVICE
+from tests.event_lines import read_events
 from tests.unit.cli.traffic import Traffic
 
 
@@ -49,7 +49,7 @@ class Witness:
         return [event for event in self._all() if event.get("rule") in ADVICE]
 
     def _all(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.text.splitlines()]
+        return read_events(self.text)
 
     def last(self) -> dict[str, Any]:
         """The newest event."""
