@@ -182,7 +182,7 @@ class EveryWindow(QObject):
         window = MainWindow(models, status, self.appearance, Preferences(self._folder), why)
         window.add_to_view_menu([CommandAction(MINI, window)])
         models.feed.setParent(window)
-        window.show_jobs(are_any=True)
+        window.middle.show_first(are_any=True)
         window.notices.show_error(ErrorDetails(text, text, text, text))
         window.tool_bar.set_servers([SavedServer(text), SavedServer(text + "2", is_up=True)])
         for step in window.late.steps():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
@@ -16,24 +16,14 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 
-class Window(QWidget):
-    """Has a place for bars."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.column = QVBoxLayout(self)
-
-    def add_bar(self, bar: QWidget) -> None:
-        self.column.addWidget(bar)
-
-
-def press(part: QWidget, message: str) -> None:
+def press(part: QWidget, text: str) -> None:
     found = part.findChildren(QPushButton)
-    next(each for each in found if message in each.text().replace("&", "")).click()
+    next(each for each in found if text in each.text().replace("&", "")).click()
 
 
 def test_new_reports_are_offered_once(qtbot: QtBot, data_dir: Path) -> None:
-    window: Any = Window()
+    window = QWidget()
+    column = QVBoxLayout(window)
     qtbot.addWidget(window)
     preferences = Preferences(data_dir)
     assert offer_reports(window, data_dir, preferences) is None
@@ -41,6 +31,7 @@ def test_new_reports_are_offered_once(qtbot: QtBot, data_dir: Path) -> None:
     (data_dir / "defect-20260101T000000-1.log").write_text("second \x1b")
     bar = offer_reports(window, data_dir, preferences)
     assert bar is not None
+    column.addWidget(bar)
     window.show()
     press(bar, "Show report")
     (dialog,) = window.findChildren(CrashReportDialog)

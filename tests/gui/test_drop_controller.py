@@ -11,8 +11,8 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.drop_controller import DropKind, Drops, command_of, kind_of
+from mcp_progress_monitor.gui.dropped import dropped
 from mcp_progress_monitor.gui.launch_options import WindowOptions
-from mcp_progress_monitor.gui.main_window import dropped
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recordings import controller as recordings_controller
 from mcp_progress_monitor.gui.servers.editor import ServerEditor

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
 import pytest
-from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 
 from mcp_progress_monitor.exports.formats import CSV, HAR, JSONL, ExportOptions
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks
-from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.export_controller import ExportController, ExportDialog
-from mcp_progress_monitor.gui.jobs.commands import REPORT, TICKS
-from mcp_progress_monitor.gui.window_commands import EXPORT
-from tests.gui.panes import Panes
 from tests.gui.programs import until
 from tests.patience import PATIENCE_S
 from tests.unit.exports.sessions import Session
@@ -32,19 +27,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
 
 
-class Pane(QObject):
-    export_requested = Signal(object)
-    snippet_requested = Signal(object)
-
-
 class Window(QMainWindow):
-    """What of a window exporting looks at."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.traffic_pane = Pane(self)
-        self.late = Panes()
-        self.commands = Commands()
+    """Has the dialogs of exports."""
 
     def dialog(self) -> ExportDialog:
         """The one dialog that is open."""
@@ -71,8 +55,9 @@ class Bench:
         self.window = Window()
         self.source = source
         self.reported = reported
-        window: Any = self.window
-        self.exports = ExportController(window, source, tasks, reported.tell, "night.mcprec")
+        self.exports = ExportController(
+            self.window, self.window.statusBar(), source, tasks, reported.tell, "night.mcprec"
+        )
         for update in source.updates:
             self.exports.add_findings(update.changes.marked)
         self.exports.saved.connect(self._on_saved)
@@ -130,7 +115,7 @@ async def bench(qapp: QApplication) -> AsyncIterator[Bench]:
 async def test_the_report_of_a_job_is_saved_and_it_is_reported_where(
     bench: Bench, tmp_path: Path
 ) -> None:
-    bench.window.commands.run(REPORT, 1)
+    bench.exports.ask_for_report(1)
     assert Path(bench.window.dialog().selectedFiles()[0]).name == "login--b-1-report.html"
     await bench.save_as(tmp_path / "r.html")
     written = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -142,7 +127,7 @@ async def test_the_report_of_a_job_is_saved_and_it_is_reported_where(
 
 
 async def test_secrets_stay_only_where_that_is_chosen(bench: Bench, tmp_path: Path) -> None:
-    bench.window.commands.run(REPORT, 1)
+    bench.exports.ask_for_report(1)
     await bench.save_as(tmp_path / "r.html", choice=1)
 
     assert "hunter2" in (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -150,14 +135,14 @@ async def test_secrets_stay_only_where_that_is_chosen(bench: Bench, tmp_path: Pa
 
 
 async def test_the_ticks_of_a_job_are_saved(bench: Bench, tmp_path: Path) -> None:
-    bench.window.commands.run(TICKS, 1)
+    bench.exports.ask_for_ticks(1)
     await bench.save_as(tmp_path / "t.csv")
 
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 3
 
 
 async def test_an_ending_follows_what_is_chosen(bench: Bench, tmp_path: Path) -> None:
-    bench.window.commands.run(EXPORT)
+    bench.exports.ask_for_session()
     await bench.save_as(tmp_path / "all", choice=1)
     rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
 
@@ -168,7 +153,7 @@ async def test_a_file_that_nobody_agreed_to_lose_is_left_alone(
     bench: Bench, tmp_path: Path
 ) -> None:
     (tmp_path / "all.jsonl").write_text("mine")
-    bench.window.commands.run(EXPORT)
+    bench.exports.ask_for_session()
     await bench.save_as(tmp_path / "all.html", choice=1)
 
     assert _names(tmp_path) == ["all 1.jsonl", "all.jsonl"]
@@ -176,7 +161,7 @@ async def test_a_file_that_nobody_agreed_to_lose_is_left_alone(
 
 
 async def test_what_traffic_shows_is_saved_and_no_more(bench: Bench, tmp_path: Path) -> None:
-    bench.window.traffic_pane.export_requested.emit(TrafficFilter("kind == error"))
+    bench.exports.ask_for_shown(TrafficFilter("kind == error"))
     await bench.save_as(tmp_path / "shown.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "shown.jsonl").read_text().splitlines()]
 
@@ -184,7 +169,7 @@ async def test_what_traffic_shows_is_saved_and_no_more(bench: Bench, tmp_path: P
 
 
 async def test_a_session_is_saved_as_a_report_by_default(bench: Bench, tmp_path: Path) -> None:
-    bench.window.commands.run(EXPORT)
+    bench.exports.ask_for_session()
     assert Path(bench.window.dialog().selectedFiles()[0]).name == "night.html"
     await bench.save_as(tmp_path / "s.html")
 
@@ -216,14 +201,14 @@ async def test_leaving_while_writing_leaves_no_half_file(
 
 
 async def test_a_call_is_copied_as_a_program(bench: Bench) -> None:
-    bench.window.traffic_pane.snippet_requested.emit(1)
+    bench.exports.copy_snippet(1)
 
     assert "await client.call_tool('login <b>'" in QGuiApplication.clipboard().text()
     assert "Copied" in bench.said()
 
 
 async def test_what_cannot_be_copied_is_reported_with_a_message(bench: Bench) -> None:
-    bench.window.traffic_pane.snippet_requested.emit(99)
+    bench.exports.copy_snippet(99)
 
     assert bench.reported.errors[0].where == "message 99"
 
@@ -240,7 +225,7 @@ async def test_har_of_a_session_without_http_is_refused_with_a_message(
 
 
 async def test_har_is_among_the_forms_of_a_session(bench: Bench) -> None:
-    bench.window.commands.run(EXPORT)
+    bench.exports.ask_for_session()
     assert any(text.endswith("(*.har)") for text in bench.window.dialog().nameFilters())
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
 from mcp_progress_monitor.exports import options
 from mcp_progress_monitor.exports.options import OutputFile
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.console.pane import StderrPane
 from mcp_progress_monitor.gui.export_controller import StderrSaver
+from mcp_progress_monitor.gui.panes import LazyPane
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, Frame
-from tests.gui.panes import Panes
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -27,27 +28,21 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.gui.main_window import MainWindow
-
-
-class Window(QWidget):
-    """A window with the one pane that is asked for."""
-
-    def __init__(self, appearance: Appearance) -> None:
-        super().__init__()
-        self.stderr_pane = StderrPane(appearance, self)
-        self.late = Panes()
 
 
 @pytest.fixture
-def window(qtbot: QtBot) -> Window:
-    window = Window(Appearance(QPalette(), resource("icons")))
+def pane(qtbot: QtBot) -> LazyPane[StderrPane]:
+    window = QMainWindow()
     qtbot.addWidget(window)
-    window.stderr_pane.times.setChecked(False)
-    window.stderr_pane.add_frames(
+    appearance = Appearance(QPalette(), resource("icons"), window)
+    dock = QDockWidget(window)
+    window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+    made = LazyPane(dock, lambda: StderrPane(appearance, window))
+    made.pane().times.setChecked(False)
+    made.pane().add_frames(
         [Frame(1, "a#1", Channel.STDERR, 1.7e9, 0.0, "\x1b[31mrot \u202e".encode())]
     )
-    return window
+    return made
 
 
 class Reports:
@@ -62,11 +57,11 @@ class Reports:
 
 
 async def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
-    window: Window, tmp_path: Path
+    pane: LazyPane[StderrPane], tmp_path: Path
 ) -> None:
     reported, path = Reports(), tmp_path / "out.txt"
     async with reported.tasks() as tasks:
-        StderrSaver(cast("MainWindow", window), tasks).save(str(path))
+        StderrSaver(pane, tasks).save(str(path))
         with anyio.fail_after(PATIENCE_S):
             while not path.exists():  # noqa: ASYNC110  # nobody tells of it
                 await anyio.sleep(0.01)
@@ -76,7 +71,7 @@ async def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
 
 
 async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_program_ends(
-    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pane: LazyPane[StderrPane], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
 
@@ -88,31 +83,31 @@ async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_p
     monkeypatch.setattr(options, "OutputFile", Watched)
     reported, path = Reports(), tmp_path / "out.txt"
     async with reported.tasks() as tasks:
-        saving = StderrSaver(cast("MainWindow", window), tasks)
+        saving = StderrSaver(pane, tasks)
         saving.save(str(path))
-        window.stderr_pane.add_frames([Frame(2, "a#1", Channel.STDERR, 1.7e9, 0.0, b"second")])
+        pane.pane().add_frames([Frame(2, "a#1", Channel.STDERR, 1.7e9, 0.0, b"second")])
         saving.save(str(path))
-        window.stderr_pane.add_frames([Frame(3, "a#1", Channel.STDERR, 1.7e9, 0.0, b"third")])
+        pane.pane().add_frames([Frame(3, "a#1", Channel.STDERR, 1.7e9, 0.0, b"third")])
     assert path.read_text(encoding="utf-8") == "a  rot \\u202e\na  second\n"
     assert len(threads) == 2
     assert threading.main_thread() not in threads
     assert (reported.errors, reported.bugs) == ([], [])
 
 
-async def test_a_disk_that_refuses_is_reported(window: Window, tmp_path: Path) -> None:
+async def test_a_disk_that_refuses_is_reported(pane: LazyPane[StderrPane], tmp_path: Path) -> None:
     reported = Reports()
     async with reported.tasks() as tasks:
-        saving = StderrSaver(cast("MainWindow", window), tasks)
+        saving = StderrSaver(pane, tasks)
         saving.save(str(tmp_path / "no such folder" / "out.txt"))
     (error,) = reported.errors
     assert "no such folder" in error.as_text()
 
 
-def test_the_button_asks_for_a_name(qtbot: QtBot, window: Window) -> None:
-    saving = StderrSaver(cast("MainWindow", window), Reports().tasks())
-    window.stderr_pane.save.click()
-    dialog = window.findChild(QFileDialog)
+def test_the_button_asks_for_a_name(qtbot: QtBot, pane: LazyPane[StderrPane]) -> None:
+    saving = StderrSaver(pane, Reports().tasks())
+    pane.pane().save.click()
+    dialog = pane.dock.window().findChild(QFileDialog)
     assert isinstance(dialog, QFileDialog)
     assert dialog.acceptMode() is QFileDialog.AcceptMode.AcceptSave
     dialog.close()
-    assert saving.parent() is window
+    assert saving.parent() is pane.dock

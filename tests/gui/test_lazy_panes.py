@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 
 from mcp_progress_monitor.gui.launch_options import WindowOptions
-from mcp_progress_monitor.gui.lazy_panes import LazyPane
+from mcp_progress_monitor.gui.panes import LazyPane
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.server_log.model import ServerLogModel
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side

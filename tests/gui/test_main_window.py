@@ -77,7 +77,7 @@ def window(qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path) -> Main
     status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
-    made.show_jobs(are_any=True)
+    made.middle.show_first(are_any=True)
     with qtbot.waitExposed(made):
         made.show()
     made.activateWindow()
@@ -447,12 +447,12 @@ def test_the_first_choice_has_the_focus_of_an_empty_window(
     status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
-    made.show_jobs(are_any=False)
+    made.middle.show_first(are_any=False)
     with qtbot.waitExposed(made):
         made.show()
     made.activateWindow()
     assert made.focusWidget() is made.welcome.demo
-    made.show_jobs(are_any=True)
+    made.middle.show_first(are_any=True)
     assert made.focusWidget() is made.job_list.table
 
 

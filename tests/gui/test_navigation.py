@@ -22,7 +22,8 @@ from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, Frame
-from tests.job_stand_ins import FakeJobs, answer, detail, job
+from tests.gui.windows import window_on
+from tests.job_stand_ins import FakeJobs, answer, detail, job, resumable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,3 +139,25 @@ def test_two_jobs_are_compared_in_a_window_of_their_own(qtbot: QtBot, window: Ma
     (dialog,) = window.findChildren(CompareDialog)
     assert dialog.isVisible()
     dialog.close()
+
+
+def test_a_revealed_job_is_selected_whatever_the_list_is_filtered_by(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    window = window_on(qtbot, tmp_path)
+    shown, jobs = window.job_list.table.model(), FakeJobs(job(id=1), resumable(2))
+    assert isinstance(shown, JobFilter)
+    navigation = Navigation(window, jobs, shown, lambda _error: None)
+    window.filter_edit.setText("no such job")
+    window.job_filters.select(JobGroup.FAILED)
+    assert not window.job_list.select(2)
+    navigation.reveal_job(2)
+    assert window.filter_edit.text() == ""
+    assert window.job_list.select(2)
+
+
+def test_a_message_is_shown_with_its_notice(window: MainWindow) -> None:
+    navigation = window.findChild(Navigation)
+    assert navigation is not None
+    navigation.show_message(1, "PROG-1: too much")
+    assert not window.docks["traffic"].isHidden()

@@ -127,7 +127,7 @@ async def test_a_server_shows_what_the_recording_knows_of_it(
         window = program.window
         window.servers.view.setCurrentIndex(window.servers.shown.index(0, 0))
         window.servers.actions_[ServerAction.OPEN].trigger()
-        page = window.middle
+        page = window.middle.page
         assert isinstance(page, ServerPage)
         assert page.details.title.text() == "export"
         assert page.details.description.toPlainText() == "Writes rows"
@@ -139,7 +139,7 @@ async def test_a_server_shows_what_the_recording_knows_of_it(
         await shown(program)
         assert page.details.title.text() == "export"
         page.back.click()
-        assert window.middle is window.job_list
+        assert window.middle.page is window.job_list
 
 
 async def test_a_cut_end_is_reported_once_in_the_line_and_whole_on_demand(

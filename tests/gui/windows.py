@@ -34,7 +34,7 @@ def window_on(qtbot: QtBot, folder: Path) -> MainWindow:
     window = MainWindow(models, status, appearance, Preferences(folder))
     parts.setParent(window)
     qtbot.addWidget(window)
-    window.show_jobs(are_any=True)
+    window.middle.show_first(are_any=True)
     with qtbot.waitExposed(window):
         window.show()
     window.activateWindow()

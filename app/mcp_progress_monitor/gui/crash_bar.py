@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.preferences import Preferences
 
 _OFFERED: Final = "crash/offered"
@@ -111,17 +110,15 @@ class CrashReportDialog(QDialog):
             self.accept()
 
 
-def offer_reports(window: MainWindow, folder: Path, preferences: Preferences) -> CrashBar | None:
-    """Show a bar if there are reports that were not offered yet; each is offered once."""
+def offer_reports(parent: QWidget, folder: Path, preferences: Preferences) -> CrashBar | None:
+    """A bar if there are reports that were not offered yet; each is offered once."""
     newest = str(preferences.json_of(_OFFERED).get("newest", ""))
     found = [path for path in reports(folder) if path.stem > newest]
     if not found:
         return None
     preferences.keep_json(_OFFERED, {"newest": found[-1].stem})
     preferences.save()
-    bar = CrashBar(found, window)
-    window.add_bar(bar)
-    return bar
+    return CrashBar(found, parent)
 
 
 def _read(path: Path) -> str:

@@ -16,7 +16,7 @@ import anyio.to_thread
 from PySide6.QtCore import QObject, Signal, Slot
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.main_window import ADDRESSES
+from mcp_progress_monitor.gui.dropped import ADDRESSES
 from mcp_progress_monitor.path_checks import PathKind, path_kind
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 

@@ -37,12 +37,15 @@ from mcp_progress_monitor.path_checks import is_there
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from PySide6.QtWidgets import QStatusBar
+
     from mcp_progress_monitor.exports.options import OnShare
     from mcp_progress_monitor.exports.redaction import Redaction
     from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.gui.aio import BackgroundTasks
-    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.console.pane import StderrPane
+    from mcp_progress_monitor.gui.panes import LazyPane
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 _SLICE_S: Final = 0.008
@@ -98,28 +101,27 @@ def session_forms(
 
 
 class ExportController(QObject):
-    """Saves or copies what the panes of `window` request; a child of the window."""
+    """Saves or copies what the panes request, and reports it in the status bar."""
 
     saved = Signal(object)  # the `Path` of a saved file
 
     def __init__(
         self,
-        window: MainWindow,
+        parent: QWidget,
+        status: QStatusBar,
         source: ExportSource,
         tasks: BackgroundTasks,
         report: Callable[[ErrorDetails], None],
         title: str,
     ) -> None:
-        super().__init__(window)
-        self._window = window
+        super().__init__(parent)
+        self._parent = parent
+        self._status = status
         self._source = source
         self._tasks = tasks
         self._report = report
         self._title = title
         self._marks = FindingTexts()
-        window.commands.join(self)
-        window.traffic_pane.export_requested.connect(self.ask_for_shown)
-        window.traffic_pane.snippet_requested.connect(self.copy_snippet)
 
     @Slot(object)
     def add_findings(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
@@ -176,7 +178,7 @@ class ExportController(QObject):
         return _file_name(Path(self._title).stem) or "session"
 
     def _ask(self, title: str, name: str, forms: Sequence[tuple[str, ExportOptions]]) -> None:
-        dialog = ExportDialog(title, name, forms, self._window)
+        dialog = ExportDialog(title, name, forms, self._parent)
         dialog.file_chosen.connect(self.export)
         open_dialog(dialog)
 
@@ -208,7 +210,7 @@ class ExportController(QObject):
 
     @contextlib.contextmanager
     def _bar(self, what: str) -> Iterator[WorkBar]:
-        status = self._window.statusBar()
+        status = self._status
         bar = WorkBar(what, status)
         status.addPermanentWidget(bar)
         bar.hide()  # until it takes long
@@ -234,7 +236,7 @@ class ExportController(QObject):
         return f"Saved {where}, without secrets"
 
     def _say(self, text: str) -> None:
-        self._window.statusBar().showMessage(text, _MESSAGE_MS)
+        self._status.showMessage(text, _MESSAGE_MS)
 
 
 def _block(made: Iterator[bytes]) -> bytes | None:
@@ -269,21 +271,21 @@ def _file_name(text: str) -> str:
 
 
 class StderrSaver(QObject):
-    """Asks for a file and writes standard error to it; a child of the window."""
+    """Asks for a file and writes to it what the pane of standard error shows."""
 
-    def __init__(self, window: MainWindow, tasks: BackgroundTasks) -> None:
-        super().__init__(window)
-        self._window = window
+    def __init__(self, pane: LazyPane[StderrPane], tasks: BackgroundTasks) -> None:
+        super().__init__(pane.dock)
+        self._pane = pane
         self._tasks = tasks
         self._turn = anyio.Lock()
-        window.late.stderr.when_made(self._join)
+        pane.when_made(self._join)
 
     def _join(self) -> None:
-        self._window.stderr_pane.save_requested.connect(self.ask)
+        self._pane.pane().save_requested.connect(self.ask)
 
     @Slot()
     def ask(self) -> None:
-        dialog = QFileDialog(self._window, "Save standard error")
+        dialog = QFileDialog(self._pane.dock.window(), "Save standard error")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(["Text (*.txt *.log)", "All files (*)"])
         dialog.setDefaultSuffix("txt")
@@ -294,7 +296,7 @@ class StderrSaver(QObject):
     @Slot(str)
     def save(self, name: str) -> None:
         """Write what is shown now; an existing file is replaced atomically."""
-        read = self._window.stderr_pane.plain_text()
+        read = self._pane.pane().plain_text()
         self._tasks.start(f"save {name}", self._save, Path(name), read)
 
     async def _save(self, path: Path, read: Callable[[], str]) -> None:

@@ -5,13 +5,12 @@ They and their imports would take a tenth of the time until the window is visibl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QObject, QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QDockWidget, QWidget
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import QDockWidget
 
-from mcp_progress_monitor.gui.common.layout import ScreenFit, room
-from mcp_progress_monitor.gui.panes import kept_name
+from mcp_progress_monitor.gui.panes import LazyPane, kept_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,56 +28,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
     from mcp_progress_monitor.gui.theme import Appearance
 
-P = TypeVar("P", bound=QWidget)
-
 _JOB_PANE_HEIGHT: Final = 200
 """Its chart may be squeezed: ten rows of jobs fit above it at the first size."""
-BESIDE_PANE: Final = QSize(150, 240)
-"""Least size of the rest of the window, beside a pane at the bottom."""
-
-
-class LazyPane(Generic[P]):
-    """One pane: a dock as its placeholder, and its maker."""
-
-    def __init__(self, dock: QDockWidget, make: Callable[[], P], least_height: int = 0) -> None:
-        self.dock = dock
-        self._make = make
-        self._made: P | None = None
-        self._joins: list[Callable[[], None]] = []
-        place = QWidget(dock)
-        place.setMinimumHeight(min(least_height, (room(dock) - BESIDE_PANE).height()))
-        dock.setWidget(place)
-
-    @property
-    def is_made(self) -> bool:
-        return self._made is not None
-
-    @property
-    def is_seen(self) -> bool:
-        """Whether its dock is in front; Qt keeps those behind it shown, outside the window."""
-        geometry = self.dock.geometry()
-        return self.dock.isVisible() and geometry.right() >= 0 and geometry.bottom() >= 0
-
-    def pane(self) -> P:
-        """The pane, which is created on first use."""
-        if self._made is None:
-            self._made = self._make()
-            place = self.dock.widget()
-            self.dock.setWidget(ScreenFit(self._made, BESIDE_PANE, self.dock))
-            place.deleteLater()
-            if self.dock.isVisible():
-                self._made.show()
-            for join in self._joins:
-                join()
-            self._joins.clear()
-        return self._made
-
-    def when_made(self, join: Callable[[], None]) -> None:
-        """Call `join` once the pane exists, possibly now."""
-        if self.is_made:
-            join()
-        else:
-            self._joins.append(join)
 
 
 class LazyPanes(QObject):

@@ -6,7 +6,7 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenu,
     QSplitter,
-    QStackedWidget,
     QStatusBar,
     QTabBar,
     QTabWidget,
@@ -38,14 +37,24 @@ from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui import window_commands as commands
 from mcp_progress_monitor.gui.common.commands import CommandActions, Commands, KeyTip, carries_out
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
+from mcp_progress_monitor.gui.dropped import dropped
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.commands import JOBS_MENU
 from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.table import SortChoice
-from mcp_progress_monitor.gui.lazy_panes import BESIDE_PANE, LazyPane, LazyPanes
+from mcp_progress_monitor.gui.lazy_panes import LazyPanes
+from mcp_progress_monitor.gui.middle import Middle
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
-from mcp_progress_monitor.gui.panes import PaneFocus, first_control, kept_name
+from mcp_progress_monitor.gui.panes import (
+    BESIDE_PANE,
+    LazyPane,
+    PaneFocus,
+    bring_to_front,
+    first_control,
+    has_focus,
+    kept_name,
+)
 from mcp_progress_monitor.gui.preferences import KEYS
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.gui.servers.watched import WatchedList
@@ -82,8 +91,6 @@ _GEOMETRY: Final = 50
 """Bytes of a window's geometry at least; of a part of one, Qt makes a window without a size."""
 _LEAST_SERVERS: Final = 110
 _FEW_SERVERS: Final = 1
-_DROPPED: Final = 10  # files that are taken at once: each recording is a window of its own
-ADDRESSES: Final = ("http://", "https://")  # what dropped text begins with that is not ignored
 _DROP_HINT: Final = "Drop to open a recording, import a configuration or connect to a program"
 _BESIDE: Final = 190
 _SHARE_BESIDE: Final = 0.22
@@ -222,23 +229,17 @@ class MainWindow(QMainWindow):
         if self._preferences.json_of(KEYS):
             self.shortcuts.apply()
 
-    @property
-    def middle(self) -> QWidget:
-        """The current middle: the jobs, the welcome page, or a server's page."""
-        found: QWidget = self._middle.currentWidget() or self.job_list
-        return found
-
     def panes(self) -> list[QWidget]:
         """The panes in the order of F6."""
         side = (self.job_filters, self.servers, self.watched)
         docks = [dock for name, dock in self.docks.items() if name != "side"]
-        return [*side, self.middle, *docks, self.notices, self.tool_bar]
+        return [*side, self.middle.page, *docks, self.notices, self.tool_bar]
 
     def show_pane(self, name: str) -> QWidget:
         """Show a pane by its name in `docks`, the jobs or the servers; returns it."""
         if name == "jobs":
-            self.show_job_list()
-            return self.middle
+            self.middle.show_jobs()
+            return self.middle.page
         if name == "servers":
             self.docks["side"].show()
             return self.servers
@@ -267,57 +268,22 @@ class MainWindow(QMainWindow):
     def add_bar(self, bar: QWidget) -> None:
         self._column.insertWidget(self._column.indexOf(self.notices), bar)
 
-    @Slot()
-    def show_job_list(self) -> None:
-        if self._middle.currentWidget() is not self.welcome:
-            self._put_in_middle(self.job_list)
-
-    def show_jobs(self, *, are_any: bool) -> None:
-        """Show the list, or the welcome page while there is neither a job nor a server.
-
-        A server's page stays as long as there is any.
-        """
-        if not are_any or self.middle is self.welcome:
-            self._put_in_middle(self.job_list if are_any else self.welcome)
-
-    def show_in_middle(self, page: QWidget) -> None:
-        """Show a page instead of the jobs."""
-        if self._middle.indexOf(page) < 0:
-            self._middle.addWidget(page)
-        self._put_in_middle(page)
-
-    def _put_in_middle(self, page: QWidget) -> None:
-        """Show a page in the middle and move the focus to it."""
-        is_first = not self.isVisible()
-        hides_focus = _has_focus(self.middle)
-        self._middle.setCurrentWidget(page)
-        if is_first or hides_focus:
-            first_control(page).setFocus()
-
     def open_dock(self, name: str) -> None:
-        """Bring the pane `name`, one of `_TABS`, to the front.
-
-        It takes over the focus of the previous one.
-        """
-        dock = self.docks[name]
-        dock.show()
-        hides_focus = any(map(_has_focus, self.tabifiedDockWidgets(dock)))
-        dock.raise_()
-        if hides_focus:
-            first_control(dock).setFocus()
+        """Bring the pane `name`, one of `_TABS`, to the front."""
+        bring_to_front(self.docks[name])
 
     @carries_out(commands.CLOSE_PANE)
     def close_pane(self) -> None:
         """Close the pane that has the focus; the jobs are no pane that can be closed."""
-        focused = [dock for dock in self.docks.values() if _has_focus(dock)]
+        focused = [dock for dock in self.docks.values() if has_focus(dock)]
         for dock in focused:
             self._close(dock)
 
     def _close(self, dock: QDockWidget) -> None:
-        had_focus = _has_focus(dock)
+        had_focus = has_focus(dock)
         dock.close()
         if had_focus:
-            first_control(self.middle).setFocus()
+            first_control(self.middle.page).setFocus()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer on a pane's tab to close it, and which panes there are."""
@@ -359,7 +325,7 @@ class MainWindow(QMainWindow):
         title = bar.tabText(bar.tabAt(bar.mapFrom(self, place)))
         return next((dock for dock in self.docks.values() if dock.windowTitle() == title), None)
 
-    def show_questions(self, count: int, *, is_new: bool) -> None:
+    def show_questions(self, count: int, is_new: bool) -> None:
         """Show the number of open questions; a new one opens their pane, none closes it.
 
         The focus stays where it is, and the pane that has it stays in front. When closed, the pane
@@ -375,11 +341,11 @@ class MainWindow(QMainWindow):
 
     def _open_quietly(self, dock: QDockWidget) -> None:
         dock.show()  # only visible docks have tabs beside them
-        beside = [each for each in self.tabifiedDockWidgets(dock) if _has_focus(each)]
+        beside = [each for each in self.tabifiedDockWidgets(dock) if has_focus(each)]
         (beside[0] if beside else dock).raise_()
 
     def _close_quietly(self, dock: QDockWidget) -> None:
-        had_focus = _has_focus(dock)
+        had_focus = has_focus(dock)
         before = self._front_before_questions
         if not _is_behind(dock) and before in self.tabifiedDockWidgets(dock):
             before.raise_()  # Qt would raise the adjacent tab
@@ -409,7 +375,7 @@ class MainWindow(QMainWindow):
         """Skip panes behind others: the focus would be invisible there."""
         moved = super().focusNextPrevChild(is_next)
         first = self.focusWidget()
-        while moved and any(_is_behind(dock) and _has_focus(dock) for dock in self.docks.values()):
+        while moved and any(_is_behind(dock) and has_focus(dock) for dock in self.docks.values()):
             moved = super().focusNextPrevChild(is_next) and self.focusWidget() is not first
         return moved
 
@@ -505,15 +471,13 @@ class MainWindow(QMainWindow):
             self.theme.follow()
 
     def _lay_out(self) -> None:
-        self._middle = QStackedWidget(self)
-        self._middle.addWidget(self.welcome)
-        self._middle.addWidget(self.job_list)
+        self.middle = Middle(self.welcome, self.job_list, self)
         middle = QWidget(self)
         self._column = column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notices)
-        column.addWidget(self._middle, 1)
+        column.addWidget(self.middle, 1)
         self._center = ScreenFit(middle, _BESIDE_MIDDLE, self)
         self.setCentralWidget(self._center)
         self.setDockNestingEnabled(True)
@@ -630,7 +594,7 @@ class MainWindow(QMainWindow):
             for name, dock in self.docks.items()
             if name not in {"traffic", "findings", "stderr"}
         ]
-        for part in (self._middle, self.notices, self.filter_edit, *others):
+        for part in (self.middle, self.notices, self.filter_edit, *others):
             part.addAction(find)
         self.job_list.setFocus()
 
@@ -669,18 +633,3 @@ def _is_behind(dock: QDockWidget) -> bool:
     """Whether another pane is in front: Qt keeps those behind it shown, outside the window."""
     geometry = dock.geometry()
     return not dock.isFloating() and (geometry.right() < 0 or geometry.bottom() < 0)
-
-
-def dropped(data: QMimeData) -> tuple[str, ...]:
-    """The local files, or else the address, in a drag; empty for everything else."""
-    files = tuple(url.toLocalFile() for url in data.urls() if url.isLocalFile())
-    if files:
-        return files[:_DROPPED]
-    text = data.text().strip() if data.hasText() else ""
-    is_address = text.startswith(ADDRESSES) and len(text.split()) == 1
-    return (text,) if is_address else ()
-
-
-def _has_focus(widget: QWidget) -> bool:
-    focused = QApplication.focusWidget()
-    return focused is not None and widget.isAncestorOf(focused)

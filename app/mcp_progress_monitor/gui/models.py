@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcp_progress_monitor.gui.common.labels import ServerTitle, ServerTitles
 from mcp_progress_monitor.gui.feed import Feed
 from mcp_progress_monitor.gui.findings.model import FindingsModel
+from mcp_progress_monitor.gui.followed import JobsFollowed
 from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.questions.model import QuestionsModel
@@ -18,7 +19,7 @@ from mcp_progress_monitor.recording.notes import notes_path
 from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from PySide6.QtCore import QObject
@@ -27,25 +28,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.playback.playback import Playback
     from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
-    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
-
-
-class JobsFollowed:
-    """The jobs of the followed source; empty without one."""
-
-    source: Engine | Playback | None = None
-
-    def ids(self) -> Sequence[JobId]:
-        return () if self.source is None else self.source.jobs.ids()
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        return None if self.source is None else self.source.jobs.snapshot(job)
-
-    def job_of(self, request: int) -> JobId | None:
-        return None if self.source is None else self.source.jobs.job_of(request)
-
-    def requests_of(self, job: JobId) -> Collection[int]:
-        return () if self.source is None else self.source.jobs.requests_of(job)
 
 
 class Models:

@@ -55,7 +55,7 @@ class Navigation(QObject):
         window.traffic_pane.job_opened.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
-        self._help = Help(window)
+        self._help = Help(window, window.commands, window.data_dir)
 
     def _join_question_panel(self) -> None:
         self._window.question_panel.job_opened.connect(self.open_job)
@@ -79,10 +79,23 @@ class Navigation(QObject):
     @carries_out(commands.OPEN)
     @Slot(object)
     def open_job(self, job: JobId) -> None:
-        self._window.show_job_list()
+        self._window.middle.show_jobs()
         self._window.job_list.select(job)
         self._window.job_pane.show_job(job)
         self._window.open_dock("job")
+
+    def reveal_job(self, job: JobId) -> None:
+        """Open a job; what hides it in the list is cleared."""
+        if not self._window.job_list.select(job):
+            self._window.filter_edit.clear()
+            self._window.job_filters.select(JobGroup.ALL)
+        self.open_job(job)
+
+    @Slot(object, str)
+    def show_message(self, number: int, notice: str) -> None:
+        """Show a message in Traffic, with a notice about it."""
+        self._on_frame_followed(number)
+        self._window.traffic_pane.add_notice(notice)
 
     @carries_out(commands.COMPARE)
     def compare(self, jobs: tuple[JobId, JobId]) -> None:
@@ -114,7 +127,7 @@ class Navigation(QObject):
     @Slot(str)
     def show_jobs_of(self, text: str) -> None:
         """Filter the job list by the name of a server or tool."""
-        self._window.show_job_list()
+        self._window.middle.show_jobs()
         self._window.job_filters.select(JobGroup.ALL)
         self._window.filter_edit.setText(text)
 

@@ -1,15 +1,15 @@
-"""Moves the focus from pane to pane: F6 cycles, and each pane has its own key."""
+"""Panes: made when first needed, brought to the front, and reached by keys: F6 cycles."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QDockWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QDockWidget, QMainWindow, QWidget
 
 from mcp_progress_monitor.gui.common.commands import Command, CommandActions, carries_out
-from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in
+from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, room
 from mcp_progress_monitor.gui.window_commands import MENU, NEXT_PANE, PREVIOUS_PANE
 
 if TYPE_CHECKING:
@@ -18,6 +18,75 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
 
 _KEPT_NAMES: Final = {"traffic": "log", "server_log": "messages"}
+P = TypeVar("P", bound=QWidget)
+
+BESIDE_PANE: Final = QSize(150, 240)
+"""Least size of the rest of the window, beside a pane at the bottom."""
+
+
+class LazyPane(Generic[P]):
+    """One pane: a dock as its placeholder, and its maker."""
+
+    def __init__(self, dock: QDockWidget, make: Callable[[], P], least_height: int = 0) -> None:
+        self.dock = dock
+        self._make = make
+        self._made: P | None = None
+        self._joins: list[Callable[[], None]] = []
+        place = QWidget(dock)
+        place.setMinimumHeight(min(least_height, (room(dock) - BESIDE_PANE).height()))
+        dock.setWidget(place)
+
+    def open(self) -> P:
+        """Bring the pane to the front."""
+        bring_to_front(self.dock)
+        return self.pane()
+
+    @property
+    def is_made(self) -> bool:
+        return self._made is not None
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether its dock is in front; Qt keeps those behind it shown, outside the window."""
+        geometry = self.dock.geometry()
+        return self.dock.isVisible() and geometry.right() >= 0 and geometry.bottom() >= 0
+
+    def pane(self) -> P:
+        """The pane, which is created on first use."""
+        if self._made is None:
+            self._made = self._make()
+            place = self.dock.widget()
+            self.dock.setWidget(ScreenFit(self._made, BESIDE_PANE, self.dock))
+            place.deleteLater()
+            if self.dock.isVisible():
+                self._made.show()
+            for join in self._joins:
+                join()
+            self._joins.clear()
+        return self._made
+
+    def when_made(self, join: Callable[[], None]) -> None:
+        """Call `join` once the pane exists, possibly now."""
+        if self.is_made:
+            join()
+        else:
+            self._joins.append(join)
+
+
+def bring_to_front(dock: QDockWidget) -> None:
+    """Show a pane in front of those that share its place; it takes over the focus of theirs."""
+    dock.show()
+    window = dock.parentWidget()
+    beside = window.tabifiedDockWidgets(dock) if isinstance(window, QMainWindow) else []
+    hides_focus = any(map(has_focus, beside))
+    dock.raise_()
+    if hides_focus:
+        first_control(dock).setFocus()
+
+
+def has_focus(widget: QWidget) -> bool:
+    focused = QApplication.focusWidget()
+    return focused is not None and widget.isAncestorOf(focused)
 
 
 def kept_name(name: str) -> str:

@@ -137,7 +137,7 @@ class Program(WindowProgram):
         self.end_guard = EndGuard(self.window, self.engine, self.settings)
         self._build_catalogue(tasks, appearance)
         self.calls = CallsController(
-            self.window,
+            self.window.middle,
             self.engine,
             tasks,
             self._report,
@@ -145,13 +145,27 @@ class Program(WindowProgram):
             self._preferences,
             appearance,
         )
+        window, models = self.window, self._models
         self.questions = QuestionsController(
-            self.window, self.engine, self._models, appearance, self._report
+            window.late.questions,
+            self.engine,
+            models.feed,
+            window.show_questions,
+            appearance,
+            self._report,
         )
-        self.sign_in = SignInController(self.window, self._models, appearance, self.end_guard)
+        self.sign_in = SignInController(
+            window, models.servers, models.feed, appearance, self.end_guard
+        )
+        window.add_bar(self.sign_in.bar)
         self.sign_in.bar.open_requested.connect(self.questions.open_link)
         self.doctor = DoctorController(
-            self.window, self.engine.servers, self.engine.now, self._models.feed, appearance
+            window.servers,
+            window.notices,
+            self.engine.servers,
+            self.engine.now,
+            models.feed,
+            appearance,
         )
         self.jobs = JobsController(self.engine, tasks, self._report, self)
         self.removal = JobRemoval(self._models.jobs, self.jobs, self.undo, self)
@@ -180,12 +194,14 @@ class Program(WindowProgram):
         self.findings.counted.connect(self._status.count_findings)
         self.notifications = NotificationsController(
             self.window,
+            self.window.do[QUIT],
             self._models,
             appearance,
             self._preferences,
             self.settings,
-            self._navigation.open_job,
+            self._navigation.reveal_job,
         )
+        self.window.add_to_view_menu([self.notifications.mini_action, self.notifications.on_action])
         self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._report, self._navigation.open_job
         )
@@ -297,9 +313,9 @@ class Program(WindowProgram):
         self.calls.server_requested.connect(jobs.edit)
         jobs.edit_ready.connect(self.calls.edit)
         window.late.job.when_made(self._join_job_pane)
-        window.servers.server_opened.connect(self.calls.show_server)
+        self._join_servers()
         for shown in (window.job_filters.view.clicked, window.job_filters.view.activated):
-            shown.connect(window.show_job_list)
+            shown.connect(window.middle.show_jobs)
         window.watched.dismiss_requested.connect(self._on_dismiss_requested)
         window.watched.recording_requested.connect(self.recordings.open_recording)
 
@@ -309,6 +325,15 @@ class Program(WindowProgram):
         commands.carry_out(on_jobs.EDIT, self.calls.edit_and_send)
         commands.carry_out(on_jobs.COPY_COMMAND, self.calls.copy_of_job, "command")
         commands.carry_out(on_jobs.COPY_CURL, self.calls.copy_of_job, "curl")
+
+    def _join_servers(self) -> None:
+        servers, questions = self.window.servers, self.questions
+        servers.server_opened.connect(self.calls.show_server)
+        servers.rules_requested.connect(questions.ask_for_rules)
+        servers.roots_requested.connect(questions.ask_for_roots)
+        servers.log_level_requested.connect(questions.set_log_level)
+        servers.tasks_requested.connect(self.tasks.show_tasks)
+        servers.subscription_requested.connect(self.tasks.subscribe)
 
     def _join_job_pane(self) -> None:
         pane, jobs = self.window.job_pane, self.jobs
@@ -355,7 +380,9 @@ class Program(WindowProgram):
     def _offer_reports(self) -> None:
         from mcp_progress_monitor.gui.crash_bar import offer_reports  # seldom needed
 
-        offer_reports(self.window, self._options.data_dir, self._preferences)
+        bar = offer_reports(self.window, self._options.data_dir, self._preferences)
+        if bar is not None:
+            self.window.add_bar(bar)
 
     def _look_at_ended_taps(self) -> None:
         if not self._options.is_safe:
@@ -426,7 +453,7 @@ class Program(WindowProgram):
         engine = self.engine
         are_servers = engine.servers.names() or engine.watched.names()
         has_servers = bool(are_servers or self.servers.saved.entries)
-        self.window.show_jobs(are_any=has_servers or bool(self.engine.jobs.ids()))
+        self.window.middle.show_first(are_any=has_servers or bool(self.engine.jobs.ids()))
         self.calls.leave_page_for_jobs()
         self._status.count_dropped_jobs(self.engine.jobs.dropped_count)
 

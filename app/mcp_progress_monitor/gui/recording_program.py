@@ -197,7 +197,7 @@ class RecordingProgram(WindowProgram):
         window.setWindowTitle(formatting.one_line(self.playback.path.name))
         window.add_bar(self.banner)
         window.add_bar(self.bar)
-        window.show_jobs(are_any=True)
+        window.middle.show_first(are_any=True)
 
     def _join(self) -> None:
         window = self.window
@@ -220,16 +220,16 @@ class RecordingProgram(WindowProgram):
             from mcp_progress_monitor.gui.calls.server_page import ServerPage  # when first wanted
 
             self._page = ServerPage(self.window.appearance, self.window, is_read_only=True)
-            self._page.back_requested.connect(self.window.show_job_list)
+            self._page.back_requested.connect(self.window.middle.show_jobs)
         self._page.show_server(self.playback.servers.snapshot(name))
-        self.window.show_in_middle(self._page)
+        self.window.middle.show_page(self._page)
         self._page.begins_at.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
     def _refresh_page(self) -> None:
         """Follow the replay with the page; from the beginning again, its server comes again."""
         page, servers = self._page, self.playback.servers
-        if page is not None and page is self.window.middle and page.server in servers.names():
+        if page is not None and page is self.window.middle.page and page.server in servers.names():
             page.show_server(servers.snapshot(page.server))
 
     def _begin(self) -> None:

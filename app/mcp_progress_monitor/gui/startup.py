@@ -140,6 +140,6 @@ class WindowStartup(QObject):
         options = self.options
         kept = self.preferences.json_of(FIRST)
         named = options.config or options.definitions or options.saved or options.is_demo
-        self.window.show_jobs(are_any=bool(named or kept.get("has_jobs")))
+        self.window.middle.show_first(are_any=bool(named or kept.get("has_jobs")))
         self.deferred = DeferredStartup(self.window)
         self.life.show(self.window)

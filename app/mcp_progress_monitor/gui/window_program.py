@@ -61,10 +61,19 @@ class WindowProgram(QObject):
         self._garbage = Garbage(source.timeline, self)
         self._navigation = Navigation(window, source.jobs, shared.shown_jobs, self._report)
         self.findings = FindingsController(
-            window, shared.findings, source.timeline, self._preferences, self._navigation.open_job
+            window.late.findings,
+            window.commands,
+            shared.findings,
+            source.timeline,
+            self._preferences,
+            self._navigation.open_job,
         )
-        self.exports = ExportController(window, source, tasks, self._report, title)
-        self._saving = StderrSaver(window, tasks)
+        self.exports = ExportController(
+            window, window.statusBar(), source, tasks, self._report, title
+        )
+        self._saving = StderrSaver(window.late.stderr, tasks)
+        self._join_findings()
+        self._join_exports()
         remembers = partial(self._preferences.value, PrivacySettings.recordings)
         self.recordings = RecordingsController(
             window,
@@ -90,7 +99,14 @@ class WindowProgram(QObject):
         self.settings_dialog.recording_chosen.connect(self.recordings.save_choices)
         self.settings_dialog.pressed.connect(self._on_setting_pressed)
         self.palette = PaletteController(
-            window, shared, self._preferences, appearance, tasks, self.recordings.folder
+            window,
+            window.commands,
+            lambda: window.shortcuts,
+            shared,
+            self._preferences,
+            appearance,
+            tasks,
+            self.recordings.folder,
         )
         window.commands.carry_out(FINDINGS, self.findings.show_of_job)
         window.dropped.connect(self.drops.take)
@@ -100,6 +116,19 @@ class WindowProgram(QObject):
         shared.feed.stderr_added.connect(self._on_stderr_added)
         shared.feed.frames_marked.connect(self.exports.add_findings)
         shared.notes.error_found.connect(self._on_error_found)
+
+    def _join_findings(self) -> None:
+        window, findings = self._shared_window, self.findings
+        findings.message_requested.connect(self._navigation.show_message)
+        window.late.finding_opened.connect(findings.jump)
+        window.servers.findings_requested.connect(findings.show_of_server)
+        window.watched.findings_requested.connect(findings.show_of_server)
+
+    def _join_exports(self) -> None:
+        window, exports = self._shared_window, self.exports
+        window.commands.join(exports)
+        window.traffic_pane.export_requested.connect(exports.ask_for_shown)
+        window.traffic_pane.snippet_requested.connect(exports.copy_snippet)
 
     def _put_window_away(self) -> None:
         """Save the window's state and release what it shows."""

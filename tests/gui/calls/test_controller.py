@@ -39,15 +39,15 @@ def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Pro
 async def page_of(program: Program) -> ServerPage:
     """The page that opens by itself, once the tools are listed."""
     window = program.window
-    await until(lambda: isinstance(window.middle, ServerPage))
-    page = window.middle
+    await until(lambda: isinstance(window.middle.page, ServerPage))
+    page = window.middle.page
     assert isinstance(page, ServerPage)
     await until(lambda: page.offers.rowCount() > 3)
     return page
 
 
 def shown(program: Program) -> QWidget:
-    return program.window.middle
+    return program.window.middle.page
 
 
 def form_of(program: Program) -> CallDialog:
@@ -95,7 +95,7 @@ async def test_a_page_that_opened_automatically_makes_room_for_jobs(
         window = program.window
         await page_of(program)
         program.servers.start_demo()
-        await until(lambda: window.middle is window.job_list)
+        await until(lambda: window.middle.page is window.job_list)
 
 
 async def test_the_page_goes_with_its_server(qapp: QApplication, data_dir: Path) -> None:
@@ -105,7 +105,7 @@ async def test_the_page_goes_with_its_server(qapp: QApplication, data_dir: Path)
         await until(lambda: not page.connect_button.isHidden())
         assert not page.details.call.isEnabled()
         program.servers.remove(DEMO.name, ())
-        await until(lambda: program.window.middle is program.window.welcome)
+        await until(lambda: program.window.middle.page is program.window.welcome)
 
 
 async def test_no_page_opens_where_that_is_not_wanted(qapp: QApplication, data_dir: Path) -> None:
@@ -118,7 +118,7 @@ async def test_no_page_opens_where_that_is_not_wanted(qapp: QApplication, data_d
         program.calls.show_new_servers()
         program.calls.new_call_of(DEMO.name, "tools/call", "known_total")
         form_of(program).form.send()
-        assert program.window.middle is program.window.job_list
+        assert program.window.middle.page is program.window.job_list
         form_of(program).close()
     assert Preferences(data_dir).json_of("calls")["arguments"] == []
 

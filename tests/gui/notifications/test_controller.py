@@ -10,7 +10,6 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.notifications import controller, desktop
@@ -19,6 +18,7 @@ from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.user_settings import NotificationSettings, UserSettings
+from mcp_progress_monitor.gui.window_commands import QUIT
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobSnapshot, JobState
 from tests.job_stand_ins import FakeJobs, job
@@ -45,18 +45,20 @@ class Parts:
         status = StatusBar(None, self.models.servers, engine.timeline, self.appearance)
         self.preferences = Preferences(folder)
         self.window = MainWindow(self.models, status, self.appearance, self.preferences)
-        self.window.show_jobs(are_any=True)
+        self.window.middle.show_first(are_any=True)
         self.settings = UserSettings(self.preferences, self.owner)
         self.opened: list[int] = []
         self.shown: list[Any] = []
         self.made = NotificationsController(
             self.window,
+            self.window.do[QUIT],
             self.models,
             self.appearance,
             self.preferences,
             self.settings,
             self.opened.append,
         )
+        self.window.add_to_view_menu([self.made.mini_action, self.made.on_action])
         desktop: Any = self.made.desktop
         desktop.show = lambda notice, **_: self.shown.append(notice)
 
@@ -132,16 +134,11 @@ def test_switched_off_it_says_nothing_and_the_menu_shows_that(parts: Parts, qtbo
     assert parts.made.on_action.isChecked()
 
 
-def test_a_click_brings_the_row_up_whatever_the_list_is_filtered_by(parts: Parts) -> None:
-    parts.window.filter_edit.setText("no such job")
-    parts.models.shown_jobs.set_text("no such job")
-    parts.window.filter_edit.textChanged.connect(parts.models.shown_jobs.set_text)
-    parts.window.job_filters.select(JobGroup.FAILED)
+def test_a_click_brings_the_window_up_and_opens_a_job_that_exists(parts: Parts) -> None:
     parts.window.showMinimized()
     parts.made.desktop.clicked.emit(2)
     assert parts.opened == [2]
     assert not parts.window.isMinimized()
-    assert parts.window.filter_edit.text() == ""
     parts.made.desktop.clicked.emit(99)
     assert parts.opened == [2]
 

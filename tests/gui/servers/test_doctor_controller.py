@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.engine.servers import Servers
-    from mcp_progress_monitor.filtering.filter import TrafficFilter
-    from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.snapshots.doctor import DoctorReport
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
@@ -53,29 +50,16 @@ class FakeDoctor(FakeServers):
         return 0.0
 
 
-class FakeTraffic(QWidget):
-    """Keeps the filter that was set."""
-
-    filter_changed = Signal(object)
-
-    def set_filter(self, wanted: TrafficFilter) -> None:
-        self.filter_changed.emit(wanted)
-
-
 class Window(QWidget):
     """The parts of the main window that are joined."""
 
     def __init__(self, source: FakeDoctor, appearance: Appearance) -> None:
         super().__init__()
+        self.appearance = appearance
         self.model = ServersModel(self)
         self.model.set_source(source)
         self.servers = ServerList(self.model, appearance, self)
         self.notices = NoticeBar(self)
-        self.traffic_pane = FakeTraffic(self)
-        self.opened: list[str] = []
-
-    def open_dock(self, name: str) -> None:
-        self.opened.append(name)
 
 
 @pytest.fixture
@@ -89,23 +73,22 @@ def feed(qtbot: QtBot) -> Feed:
 
 
 @pytest.fixture
-def doctoring(qtbot: QtBot, doctor: FakeDoctor, feed: Feed) -> DoctorController:
-    appearance = Appearance(QPalette(), resource("icons"))
-    window = Window(doctor, appearance)
-    qtbot.addWidget(window)
-    return DoctorController(
-        cast("MainWindow", window), cast("Servers", doctor), doctor.now, feed, appearance
-    )
+def window(qtbot: QtBot, doctor: FakeDoctor) -> Window:
+    made = Window(doctor, Appearance(QPalette(), resource("icons")))
+    qtbot.addWidget(made)
+    return made
 
 
-def window_of(doctoring: DoctorController) -> Window:
-    return cast("Window", doctoring.parent())
+@pytest.fixture
+def doctoring(window: Window, doctor: FakeDoctor, feed: Feed) -> DoctorController:
+    servers, look = cast("Servers", doctor), window.appearance
+    return DoctorController(window.servers, window.notices, servers, doctor.now, feed, look)
 
 
 def test_the_list_opens_it_and_changes_are_shown(
-    doctoring: DoctorController, doctor: FakeDoctor, feed: Feed
+    window: Window, doctoring: DoctorController, doctor: FakeDoctor, feed: Feed
 ) -> None:
-    window_of(doctoring).servers.doctor_requested.emit("crawler")
+    window.servers.doctor_requested.emit("crawler")
     pane = doctoring.pane
     assert pane is not None
     assert (pane.isVisible(), pane.server) == (True, "crawler")
@@ -131,8 +114,10 @@ def test_an_unknown_server_opens_nothing(doctoring: DoctorController) -> None:
     assert doctoring.pane.isHidden()
 
 
-def test_a_notice_offers_it_for_the_error_of_a_server_only(doctoring: DoctorController) -> None:
-    notices = window_of(doctoring).notices
+def test_a_notice_offers_it_for_the_error_of_a_server_only(
+    window: Window, doctoring: DoctorController
+) -> None:
+    notices = window.notices
     button = next(b for b in notices.findChildren(QPushButton) if "doctor" in b.text())
     notices.show_error(ErrorDetails("The disk is full"))
     assert button.isHidden()
@@ -145,21 +130,18 @@ def test_a_notice_offers_it_for_the_error_of_a_server_only(doctoring: DoctorCont
 
 
 def test_its_buttons_request_what_those_of_the_server_list_do(
-    qtbot: QtBot, doctoring: DoctorController
+    qtbot: QtBot, window: Window, doctoring: DoctorController
 ) -> None:
     doctoring.open("crawler")
-    window, pane = window_of(doctoring), doctoring.pane
+    pane = doctoring.pane
     assert pane is not None
     for button, signal in (
         (pane.go, window.servers.connect_requested),
         (pane.edit, window.servers.edit_requested),
         (pane.stderr, window.servers.stderr_requested),
+        (pane.traffic, window.servers.traffic_requested),
     ):
         with qtbot.waitSignal(signal) as emitted:
             button.click()
         assert emitted.args == ["crawler"]
-    with qtbot.waitSignal(window.traffic_pane.filter_changed) as emitted:
-        pane.traffic.click()
-    assert emitted.args[0].text == "server == crawler"
-    assert window.opened == ["traffic"]
     pane.close()

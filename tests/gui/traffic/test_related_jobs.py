@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.gui.models import JobsFollowed
+from mcp_progress_monitor.gui.followed import JobsFollowed
 from mcp_progress_monitor.gui.traffic.related import job_at, job_of_frame
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.calls.offers import Offer
     from mcp_progress_monitor.gui.calls.server_page import ServerPage
     from mcp_progress_monitor.gui.calls.shelf import CopyForm
-    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.middle import Middle
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -51,7 +51,7 @@ class CallsController(QObject):
 
     def __init__(
         self,
-        parent: MainWindow,
+        middle: Middle,
         engine: Engine,
         tasks: BackgroundTasks,
         report: Callable[[ErrorDetails], None],
@@ -59,8 +59,8 @@ class CallsController(QObject):
         preferences: Preferences,
         appearance: Appearance,
     ) -> None:
-        super().__init__(parent)
-        self._parent = parent
+        super().__init__(middle)
+        self._middle = middle
         self._engine = engine
         self._tasks = tasks
         self._report = report
@@ -82,7 +82,7 @@ class CallsController(QObject):
     @Slot(object)
     def call_series(self, series: CallSeries) -> None:
         """Make calls one after the other, or in parallel, until all are made or it is stopped."""
-        self._parent.show_job_list()
+        self._middle.show_jobs()
         self._series += 1
         name = f"{len(series.calls)} calls on {series.calls[0].server}"
         may_start = functools.partial(self._may_start, self._series, len(series.calls))
@@ -193,7 +193,7 @@ class CallsController(QObject):
         """Show what a server offers in the middle of the window, and move the focus there."""
         self._is_unasked = False
         self._show_page(name)
-        if self._page is not None and self._page is self._parent.middle:
+        if self._page is not None and self._page is self._middle.page:
             self._page.begins_at.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_page(self, name: str) -> None:
@@ -202,12 +202,12 @@ class CallsController(QObject):
         if self._page is None:
             from mcp_progress_monitor.gui.calls.server_page import ServerPage
 
-            self._page = page = ServerPage(self._appearance, self._parent)
-            page.back_requested.connect(self._parent.show_job_list)
+            self._page = page = ServerPage(self._appearance, self._middle)
+            page.back_requested.connect(self._middle.show_jobs)
             page.connect_requested.connect(self._connect_server)
             page.call_requested.connect(self.new_call_of)
         self._page.show_server(self._engine.servers.snapshot(name))
-        self._parent.show_in_middle(self._page)
+        self._middle.show_page(self._page)
 
     def show_new_servers(self) -> None:
         """Show what a newly connected server offers, if there are no jobs to watch.
@@ -226,7 +226,7 @@ class CallsController(QObject):
         """Show the jobs again instead of a page that opened automatically."""
         if self._is_unasked and self._engine.jobs.ids():
             self._is_unasked = False
-            self._parent.show_job_list()
+            self._middle.show_jobs()
 
     @Slot()
     def _on_opening_due(self) -> None:
@@ -278,8 +278,8 @@ class CallsController(QObject):
         page = self._page
         if page is not None and page.server in self._engine.servers.names():
             page.show_server(self._engine.servers.snapshot(page.server))
-        elif page is not None and page is self._parent.middle:
-            self._parent.show_job_list()
+        elif page is not None and page is self._middle.page:
+            self._middle.show_jobs()
 
     def close(self) -> None:
         """Close open windows, and save what was typed."""
@@ -300,7 +300,7 @@ class CallsController(QObject):
         if self._call is None:
             from mcp_progress_monitor.gui.calls.form import CallDialog
 
-            self._call = CallDialog(self._appearance, self._parent)
+            self._call = CallDialog(self._appearance, self._middle.window())
             form = self._call.form
             form.series_requested.connect(self.call_series)
             form.stop_requested.connect(self._stop_series)

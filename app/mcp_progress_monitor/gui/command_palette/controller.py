@@ -22,13 +22,16 @@ from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.servers import state_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
-    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.shortcuts import Shortcuts
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.recording.folder import RecordingEntry, RecordingsFolder
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
@@ -53,7 +56,9 @@ class PaletteController(QObject):
 
     def __init__(
         self,
-        window: MainWindow,
+        window: QWidget,
+        commands: Commands,
+        shortcuts: Callable[[], Shortcuts],
         models: Models,
         preferences: Preferences,
         appearance: Appearance,
@@ -62,13 +67,15 @@ class PaletteController(QObject):
     ) -> None:
         super().__init__(window)
         self._window = window
+        self._of_window = commands
+        self._shortcuts = shortcuts
         self._models = models
         self._preferences = preferences
         self._appearance = appearance
         self._tasks = tasks
         self._recordings = recordings
         self._palette: Palette | None = None
-        window.commands.join(self)
+        commands.join(self)
 
     @carries_out(PALETTE)
     def open(self) -> None:
@@ -109,7 +116,7 @@ class PaletteController(QObject):
         """The commands that are enabled; those of a pane only once it was created."""
         from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
-        for command in self._window.shortcuts.commands():
+        for command in self._shortcuts().commands():
             part = command.part
             is_offered = part.isEnabled() and (isinstance(part, QAction) or part.isVisible())
             if not is_offered or command.name == PALETTE.id:
@@ -139,7 +146,7 @@ class PaletteController(QObject):
                 "server",
                 partial(signal.emit, server.name),
             )
-            if is_up and self._window.do[NEW_CALL].isEnabled():
+            if is_up and self._of_window.is_offered(NEW_CALL):
                 yield from self._offers(server)
 
     def _offers(self, server: ServerSnapshot) -> Iterator[PaletteEntry]:

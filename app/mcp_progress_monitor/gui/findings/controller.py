@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_progress_monitor.checking.report import ReportedResult
+    from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.findings.model import FindingsModel, Ignored
-    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.findings.pane import FindingsPane
+    from mcp_progress_monitor.gui.panes import LazyPane
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -26,33 +28,32 @@ _MOST_IGNORED: Final = 500
 
 
 class FindingsController(QObject):
-    """Connects the Findings pane of a window to Traffic, the jobs and the settings."""
+    """Connects the Findings pane to the jobs and the settings, and asks for messages."""
 
     counted = Signal(int)  # the number of findings that are not ignored
+    message_requested = Signal(object, str)  # the number of a frame, and a notice about it
 
     def __init__(
         self,
-        window: MainWindow,
+        pane: LazyPane[FindingsPane],
+        commands: Commands,
         model: FindingsModel,
         timeline: Timeline,
         preferences: Preferences,
         open_job: Callable[[JobId], object],
     ) -> None:
-        super().__init__(window)
-        self._window = window
+        super().__init__(pane.dock)
+        self._pane = pane
         self._model = model
         self._timeline = timeline
         self._preferences = preferences
         self._open_job = open_job
         self._finding: ReportedResult | None = None
         self._at = 0
-        window.commands.join(self)
+        commands.join(self)
         model.set_ignored(_read(preferences.json_of(_KEPT).get("ignored")))
         model.badges_changed.connect(self._on_badges_changed)
-        window.late.findings.when_made(self._join_pane)
-        window.late.finding_opened.connect(self.jump)
-        window.servers.findings_requested.connect(self.show_of_server)
-        window.watched.findings_requested.connect(self.show_of_server)
+        pane.when_made(self._join_pane)
         self._on_badges_changed()
 
     @Slot(object)
@@ -70,11 +71,10 @@ class FindingsController(QObject):
         self._list(f"job == {job}")
 
     def _list(self, text: str) -> None:
-        self._window.open_dock("findings")
-        self._window.findings_pane.set_filter(text)
+        self._pane.open().set_filter(text)
 
     def _join_pane(self) -> None:
-        pane = self._window.findings_pane
+        pane = self._pane.pane()
         pane.jump_requested.connect(self.jump)
         pane.job_opened.connect(self._open_job)
         pane.issue_requested.connect(self.copy_issue)
@@ -90,8 +90,7 @@ class FindingsController(QObject):
 
     @carries_out(BACK)
     def _back(self) -> None:
-        self._window.open_dock("findings")
-        pane = self._window.findings_pane
+        pane = self._pane.open()
         if self._finding is not None:
             pane.select(self._finding)
         pane.tree.setFocus()
@@ -101,7 +100,7 @@ class FindingsController(QObject):
         if self._finding is not None:
             self._at = max(0, min(self._at + by, len(_frames(self._finding)) - 1))
             self._show()
-        elif (finding := self._window.findings_pane.current()) is not None:
+        elif (finding := self._pane.pane().current()) is not None:
             self.jump(finding)
 
     def _show(self) -> None:
@@ -109,14 +108,12 @@ class FindingsController(QObject):
         if finding is None:
             return
         frames = _frames(finding)
-        self._window.open_dock("traffic")
-        traffic = self._window.traffic_pane
-        traffic.follow_frame(frames[self._at])
         place = f"{number(self._at + 1)} of {number(len(frames))}"
         if finding.times > len(frames):
             place = f"{place} ({number(finding.times)} in all)"
         ways = "F7 next, Shift+F7 previous, Ctrl+F7 back"
-        traffic.add_notice(f"{finding.rule}: {finding.text}. Message {place}. {ways}")
+        notice = f"{finding.rule}: {finding.text}. Message {place}. {ways}"
+        self.message_requested.emit(frames[self._at], notice)
 
     def _newest(self) -> ReportedResult | None:
         """The finding's newest state: it may have occurred in more messages."""
@@ -133,7 +130,7 @@ class FindingsController(QObject):
         total = self._model.total
         text = "Findings"
         title = text if total is None else f"{text} ({total.text})"
-        self._window.docks["findings"].setWindowTitle(title)
+        self._pane.dock.setWindowTitle(title)
         self.counted.emit(0 if total is None else total.total)
 
     @Slot(object)

@@ -35,18 +35,19 @@ from mcp_progress_monitor.path_checks import home, is_there
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.help.manual import ManualWindow
-    from mcp_progress_monitor.gui.main_window import MainWindow
 
 
 class Help(QObject):
     """Handles the actions of the Help menu; a child of the window."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: QWidget, commands: Commands, data_dir: Path) -> None:
         super().__init__(window)
         self._window = window
+        self._data_dir = data_dir
         self._manual: ManualWindow | None = None
-        window.commands.join(self)
+        commands.join(self)
 
     @carries_out(ABOUT)
     def show_about(self) -> None:
@@ -54,7 +55,7 @@ class Help(QObject):
 
     @carries_out(REPORT_DEFECT)
     def show_report(self) -> None:
-        open_dialog(ReportDialog(self._window.data_dir, self._window))
+        open_dialog(ReportDialog(self._data_dir, self._window))
 
     @carries_out(MANUAL)
     def show_manual(self) -> None:

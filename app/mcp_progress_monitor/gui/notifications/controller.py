@@ -23,13 +23,14 @@ from mcp_progress_monitor.gui.notifications.desktop import (
 from mcp_progress_monitor.gui.notifications.events import JobEvents, is_wanted, notice_of
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.gui.user_settings import NotificationSettings
-from mcp_progress_monitor.gui.window_commands import MINI, QUIT
+from mcp_progress_monitor.gui.window_commands import MINI
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from PySide6.QtWidgets import QWidget
+
     from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
-    from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.notifications.events import JobEvent
     from mcp_progress_monitor.gui.preferences import Preferences
@@ -50,14 +51,15 @@ class NotificationsController(QObject):
 
     def __init__(
         self,
-        window: MainWindow,
+        window: QWidget,
+        quit_action: QAction,
         models: Models,
         appearance: Appearance,
         preferences: Preferences,
         settings: UserSettings,
         open_job: Callable[[JobId], object],
     ) -> None:
-        """`open_job` shows a job in the window; called only for existing jobs."""
+        """`open_job` shows a job in the window and in its list; called only for existing jobs."""
         super().__init__(window)
         self._window = window
         self._models = models
@@ -75,13 +77,12 @@ class NotificationsController(QObject):
         self.on_action.setCheckable(True)
         self.on_action.setToolTip("Notify while the window is in the background")
         self.on_action.toggled.connect(self._on_switched)
-        window.add_to_view_menu([self.mini_action, self.on_action])
         bus = BusHere(self)
         self.button: Final = TaskBarButton(bus)
         self.awake: Final = StayAwake(bus, self)
         self.desktop: Final = DesktopNotifier(window, bus)
         self.desktop.clicked.connect(self.open_job)
-        last = [self.mini_action, self.on_action, window.do[QUIT]]
+        last = [self.mini_action, self.on_action, quit_action]
         self.tray: Final = TrayIcon(window, appearance, self._running_jobs, last)
         self.tray.shown.connect(self.come_to_front)
         self.tray.job_opened.connect(self.open_job)
@@ -128,12 +129,8 @@ class NotificationsController(QObject):
     @Slot(object)
     def open_job(self, job: JobId) -> None:
         self.come_to_front()
-        if self._models.jobs.row_of(job) is None:
-            return
-        if not self._window.job_list.select(job):
-            self._window.filter_edit.clear()
-            self._window.job_filters.select(JobGroup.ALL)
-        self._open_job(job)
+        if self._models.jobs.row_of(job) is not None:
+            self._open_job(job)
 
     def _begin(self) -> None:
         jobs = self._models.jobs

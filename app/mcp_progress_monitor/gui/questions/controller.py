@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.gui.main_window import MainWindow
-    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.feed import Feed
+    from mcp_progress_monitor.gui.panes import LazyPane
+    from mcp_progress_monitor.gui.questions.panel import QuestionPanel
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.questions import Answer, Question
     from mcp_progress_monitor.snapshots.settings import QuestionRules, Root
@@ -25,32 +26,32 @@ if TYPE_CHECKING:
 
 
 class QuestionsController(QObject):
-    """Connects the engine's questions to the window; a child of the window."""
+    """Connects the engine's questions to their pane."""
 
     def __init__(
         self,
-        window: MainWindow,
+        pane: LazyPane[QuestionPanel],
         engine: Engine,
-        models: Models,
+        feed: Feed,
+        show_count: Callable[[int, bool], None],
         appearance: Appearance,
         report: Callable[[ErrorDetails], None],
     ) -> None:
-        super().__init__(window)
-        self._window = window
+        """`show_count` is given the number of open questions, and if one of them is new."""
+        super().__init__(pane.dock)
+        self._pane = pane
+        self._show_count = show_count
         self._engine = engine
         self._appearance = appearance
         self._report = report
         self._known: frozenset[int] = frozenset()
         # After the model's own connection: then the panel has all views.
-        models.feed.questions_changed.connect(self._on_questions_changed)
-        window.late.questions.when_made(self._join_panel)
-        window.servers.rules_requested.connect(self.ask_for_rules)
-        window.servers.roots_requested.connect(self.ask_for_roots)
-        window.servers.log_level_requested.connect(self.set_log_level)
+        feed.questions_changed.connect(self._on_questions_changed)
+        pane.when_made(self._join_panel)
 
     def _join_panel(self) -> None:
-        self._window.question_panel.answer_requested.connect(self.answer)
-        self._window.question_panel.link_opened.connect(self.open_link)
+        self._pane.pane().answer_requested.connect(self.answer)
+        self._pane.pane().link_opened.connect(self.open_link)
 
     @Slot(object, object)
     def answer(self, question: int, answer: Answer) -> None:
@@ -58,17 +59,17 @@ class QuestionsController(QObject):
         try:
             self._engine.questions.answer(question, answer)
         except UserError as error:
-            self._window.question_panel.show_error(question, error.details)
+            self._pane.pane().show_error(question, error.details)
 
     def show_job(self, job: JobId) -> None:
         """Show the question that a job waits for, and focus it."""
-        panel = self._window.question_panel
+        panel = self._pane.pane()
         if not panel.show_job(job):
             found = self._engine.jobs.snapshot(job)
             what = "This job has no open question"
             self._report(ErrorDetails(what, "" if found is None else found.server))
             return
-        self._window.open_dock("questions")
+        self._pane.open()
         panel.focus()
 
     @Slot(object)
@@ -90,7 +91,7 @@ class QuestionsController(QObject):
         from mcp_progress_monitor.gui.questions.settings import RulesDialog
 
         rules = self._engine.servers.snapshot(server).settings.rules
-        dialog = RulesDialog(server, rules, self._appearance, self._window)
+        dialog = RulesDialog(server, rules, self._appearance, self._pane.dock.window())
         dialog.rules_chosen.connect(self.set_rules)
         open_dialog(dialog)
 
@@ -99,7 +100,7 @@ class QuestionsController(QObject):
         from mcp_progress_monitor.gui.questions.settings import RootsDialog  # late, as above
 
         roots = self._engine.servers.snapshot(server).settings.roots
-        dialog = RootsDialog(server, roots, self._appearance, self._window)
+        dialog = RootsDialog(server, roots, self._appearance, self._pane.dock.window())
         dialog.roots_chosen.connect(self.set_roots)
         open_dialog(dialog)
 
@@ -127,7 +128,7 @@ class QuestionsController(QObject):
     @Slot(object)
     def _on_questions_changed(self, changed: frozenset[int]) -> None:
         now = frozenset(question.id for question in self._engine.questions.open())
-        self._window.show_questions(len(now), is_new=bool(now - self._known))
+        self._show_count(len(now), bool(now - self._known))
         self._known = now
         ended = (self._engine.questions.find(each) for each in changed - now)
         for question in ended:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.filtering.filter import TrafficFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,29 +14,31 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.servers import Servers
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.feed import Feed
-    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.notice_bar import NoticeBar
     from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
+    from mcp_progress_monitor.gui.servers.server_list import ServerList
     from mcp_progress_monitor.gui.theme import Appearance
 
 _REFRESH_MS: Final = 1000
 
 
 class DoctorController(QObject):
-    """Opens the doctor's window on request and refreshes it; a child of the main window.
+    """Opens the doctor's window on request and refreshes it; a child of the server list.
 
     Its actions are handled like those of the server list.
     """
 
     def __init__(
         self,
-        window: MainWindow,
+        server_list: ServerList,
+        notices: NoticeBar,
         servers: Servers,
         now: Callable[[], float],
         feed: Feed,
         appearance: Appearance,
     ) -> None:
-        super().__init__(window)
-        self._window = window
+        super().__init__(server_list)
+        self._list = server_list
         self._servers = servers
         self._now = now
         self._appearance = appearance
@@ -45,9 +46,9 @@ class DoctorController(QObject):
         """The doctor's window; None before it was first opened."""
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
-        window.servers.doctor_requested.connect(self.open)
-        window.notices.set_doctor(self._can_help)
-        window.notices.doctor_requested.connect(self._on_doctor_requested)
+        server_list.doctor_requested.connect(self.open)
+        notices.set_doctor(self._can_help)
+        notices.doctor_requested.connect(self._on_doctor_requested)
         feed.servers_changed.connect(self._on_servers_changed)
 
     @Slot(str)
@@ -71,7 +72,7 @@ class DoctorController(QObject):
     def _made(self) -> DoctorPane:
         from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 
-        pane, servers = DoctorPane(self._appearance, self._window), self._window.servers
+        pane, servers = DoctorPane(self._appearance, self._list.window()), self._list
         pane.connect_requested.connect(servers.connect_requested)
         pane.restart_requested.connect(servers.restart_requested)
         pane.edit_requested.connect(servers.edit_requested)
@@ -112,9 +113,6 @@ class DoctorController(QObject):
 
     @Slot(str)
     def _on_traffic_requested(self, server: str) -> None:
-        from mcp_progress_monitor.filtering.language import term  # late: not needed at startup
-
-        self._window.open_dock("traffic")
-        self._window.traffic_pane.set_filter(TrafficFilter(text=term("server", "==", server)))
-        self._window.raise_()
-        self._window.activateWindow()
+        self._list.traffic_requested.emit(server)
+        self._list.window().raise_()
+        self._list.activateWindow()

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.gui.confirmations import EndGuard
-    from mcp_progress_monitor.gui.main_window import MainWindow
-    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.feed import Feed
+    from mcp_progress_monitor.gui.servers.model import ServersModel
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.servers import SignIn
     from mcp_progress_monitor.wording.questions import UrlParts
@@ -152,17 +152,21 @@ class SignInBar(QFrame):
 
 
 class SignInController(QObject):
-    """Shows in the window the servers that wait for a sign-in."""
+    """Shows in a bar the servers that wait for a sign-in."""
 
     def __init__(
-        self, window: MainWindow, models: Models, appearance: Appearance, end_guard: EndGuard
+        self,
+        parent: QWidget,
+        servers: ServersModel,
+        feed: Feed,
+        appearance: Appearance,
+        end_guard: EndGuard,
     ) -> None:
-        super().__init__(window)
-        self._servers = models.servers
-        self.bar = SignInBar(appearance, window)
-        window.add_bar(self.bar)
+        super().__init__(parent)
+        self._servers = servers
+        self.bar = SignInBar(appearance, parent)
         self.bar.cancel_requested.connect(end_guard.disconnect_server)
-        models.feed.servers_changed.connect(self._on_servers_changed)
+        feed.servers_changed.connect(self._on_servers_changed)
 
     @Slot()
     def _on_servers_changed(self) -> None:

@@ -13,39 +13,38 @@ from mcp_progress_monitor.protocol.messages import CANCEL_TASK, TASK_ID
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from PySide6.QtWidgets import QWidget
+
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.aio import BackgroundTasks
-    from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.tasks.dialog import ListedTask, TasksDialog
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 class TasksController(QObject):
-    """Connects task lists and resource subscriptions to the window; a child of it.
+    """Connects task lists and resource subscriptions to the engine.
 
     Each server has one dialog, which shows errors while it is open.
     """
 
     def __init__(
         self,
-        window: MainWindow,
+        parent: QWidget,
         engine: Engine,
         tasks: BackgroundTasks,
         appearance: Appearance,
         report: Callable[[ErrorDetails], None],
         open_job: Callable[[JobId], None],
     ) -> None:
-        super().__init__(window)
-        self._window = window
+        super().__init__(parent)
+        self._parent = parent
         self._engine = engine
         self._tasks = tasks
         self._appearance = appearance
         self._report = report
         self._open_job = open_job
         self._dialogs: dict[str, TasksDialog] = {}
-        window.servers.tasks_requested.connect(self.show_tasks)
-        window.servers.subscription_requested.connect(self.subscribe)
 
     @Slot(str)
     def show_tasks(self, server: str) -> None:
@@ -54,7 +53,7 @@ class TasksController(QObject):
         if dialog is None:
             from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
 
-            dialog = TasksDialog(server, self._appearance, self._window)
+            dialog = TasksDialog(server, self._appearance, self._parent)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.refresh_requested.connect(self._on_refresh_requested)
             dialog.cancel_requested.connect(self._on_cancel_requested)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPoint
 
-    from mcp_progress_monitor.gui.models import JobsFollowed
+    from mcp_progress_monitor.gui.followed import JobsFollowed
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.gui.traffic.model import TrafficModel, TrafficNotes
     from mcp_progress_monitor.gui.traffic.view import TrafficView

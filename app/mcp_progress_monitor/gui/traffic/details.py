@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QAction
 
-    from mcp_progress_monitor.gui.models import JobsFollowed
+    from mcp_progress_monitor.gui.followed import JobsFollowed
     from mcp_progress_monitor.gui.traffic.model import TrafficNotes
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.lenient_json import LenientJson

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.filtering.completion import Completion
     from mcp_progress_monitor.gui.common.json_view import FilterRequest
-    from mcp_progress_monitor.gui.models import JobsFollowed
+    from mcp_progress_monitor.gui.followed import JobsFollowed
     from mcp_progress_monitor.gui.traffic.details import MessageDetails
     from mcp_progress_monitor.gui.traffic.model import TrafficModel
     from mcp_progress_monitor.tracker.snapshot import JobId

@@ -13,7 +13,7 @@ from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS, PROGRESS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.gui.models import JobsFollowed
+    from mcp_progress_monitor.gui.followed import JobsFollowed
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot

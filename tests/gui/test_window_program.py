@@ -1,0 +1,49 @@
+"""The panes of a window reach the controllers that do what they ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.filtering.filter import TrafficFilter
+from mcp_progress_monitor.gui.export_controller import ExportDialog
+from mcp_progress_monitor.gui.jobs.commands import REPORT, TICKS
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
+from mcp_progress_monitor.gui.recording_program import RecordingProgram
+from mcp_progress_monitor.gui.recordings.replay import Mode
+from mcp_progress_monitor.gui.window_commands import EXPORT
+from mcp_progress_monitor.playback.playback import Playback
+from tests.gui.programs import until, until_quit
+from tests.unit.recording.written import Written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_every_pane_can_export(qapp: QApplication, data_dir: Path, tmp_path: Path) -> None:
+    made = Written()
+    made.call(1, "abc")
+    made.reply(1, 1.0)
+    options = RecordingOptions(Playback(made.save(tmp_path / "a.mcprec")), data_dir)
+    async with until_quit(RecordingProgram(qapp, options)) as program:
+        await until(lambda: program.replay.mode is Mode.ENDED)
+        window = program.window
+        traffic = window.traffic_pane
+        window.commands.run(EXPORT)
+        for command in (REPORT, TICKS):
+            window.commands.run(command, 1)
+        traffic.export_requested.emit(TrafficFilter())
+        titles = [dialog.windowTitle() for dialog in window.findChildren(ExportDialog)]
+        assert titles == [
+            "Export session",
+            "Save report",
+            "Save ticks",
+            "Export filtered or selected messages",
+        ]
+        traffic.snippet_requested.emit(1)
+        assert window.statusBar().currentMessage() or window.notices.errors()
