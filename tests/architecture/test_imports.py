@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -223,3 +224,15 @@ def test_the_demo_servers_need_the_standard_library_alone() -> None:
 
     assert len(demo) > 1
     assert foreign == set()
+
+
+def test_only_what_assembles_the_window_knows_it() -> None:
+    # Controllers get the pane that they serve: see the contract rooms-apart.
+    knowing = {
+        module.path.stem
+        for module in modules("app")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "mcp_progress_monitor.gui.main_window"
+    }
+    assert knowing == {"navigation", "program", "recording_program", "startup", "window_program"}

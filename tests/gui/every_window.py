@@ -30,7 +30,7 @@ from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.calls.shelf import SaveCallDialog, SavedCallsDialog
 from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
-from mcp_progress_monitor.gui.common.commands import CommandAction
+from mcp_progress_monitor.gui.common.commands import CommandAction, Commands
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.confirmations import (
     EndAction,
@@ -241,7 +241,7 @@ class EveryWindow(QObject):
         tasks = TasksDialog(text, appearance)
         tasks.show_tasks([ListedTask(TaskView(text, text, message=text), 1)])
         yield tasks
-        doctor = DoctorPane(appearance)
+        doctor = DoctorPane(appearance, Commands())
         doctor.show_report(CRASHED._replace(server=text, address=text), 0.0)
         yield doctor
         recordings = RecordingsDialog(

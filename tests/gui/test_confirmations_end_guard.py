@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.confirmations import EndQuestion, RemoveQuestion
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.model import ROW
 from mcp_progress_monitor.gui.window_commands import QUIT
 from mcp_progress_monitor.snapshots.definitions import demo_definition
@@ -55,7 +56,7 @@ async def called(
     """A program with a saved demo server and one job, which has reached a state."""
     async with running(qapp, data_dir, demo_definition()) as made:
         await until(lambda: state(made, "demo") is ServerState.CONNECTED)
-        made.window.servers.keep_requested.emit("demo")
+        made.window.commands.run(on_servers.KEEP, "demo")
         made.calls.call_series(CallSeries((Call("demo", "tools/call", call),)))
         await until(lambda: job_state(made) is reached)
         yield made
@@ -81,15 +82,15 @@ def click(question: EndQuestion, message: str) -> None:
 
 
 def ask(program: Program, action: str) -> None:
-    servers = program.window.servers
-    if action == "Disable":
-        servers.disable_requested.emit("demo", True)
-    elif action == "Quit":
+    if action == "Quit":
         program.window.close()
     else:
-        {"Disconnect": servers.disconnect_requested, "Restart": servers.restart_requested}[
-            action
-        ].emit("demo")
+        command = {
+            "Disable": on_servers.DISABLE,
+            "Disconnect": on_servers.DISCONNECT,
+            "Restart": on_servers.RESTART,
+        }[action]
+        program.window.commands.run(command, "demo")
 
 
 def is_done(program: Program, action: str, pid: int | None) -> bool:
@@ -191,7 +192,7 @@ async def test_saving_a_running_server_in_order_to_connect_it_asks(
 
 async def test_removing_a_server_says_which_job_it_ends(qapp: QApplication, data_dir: Path) -> None:
     async with busy(qapp, data_dir) as program:
-        program.window.servers.server_remove_requested.emit("demo")
+        program.window.commands.run(on_servers.REMOVE, "demo")
         (question,) = program.window.findChildren(RemoveQuestion)
         assert "• phases, demo" in question.informativeText()
 

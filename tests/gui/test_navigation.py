@@ -18,6 +18,7 @@ from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.navigation import Navigation, copied
 from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
@@ -82,7 +83,7 @@ def window(qtbot: QtBot, parts: QObject, tmp_path: Path, engine: Engine) -> Main
 
 
 def test_the_list_leads_to_the_stderr_of_a_server(qtbot: QtBot, window: MainWindow) -> None:
-    window.servers.stderr_requested.emit("crawler")
+    window.commands.run(on_servers.STDERR, "crawler")
     assert window.stderr_pane.server == "crawler"
     qtbot.waitUntil(lambda: not window.stderr_pane.text.viewport().visibleRegion().isEmpty())
 
@@ -91,13 +92,14 @@ def test_the_list_leads_to_the_stderr_of_a_server(qtbot: QtBot, window: MainWind
 def test_the_jobs_and_the_messages_of_a_server_are_shown_alone(
     window: MainWindow, *, is_watched: bool
 ) -> None:
-    servers = window.watched if is_watched else window.servers
+    jobs = on_servers.WATCHED_JOBS if is_watched else on_servers.JOBS
+    traffic = on_servers.WATCHED_TRAFFIC if is_watched else on_servers.TRAFFIC
     window.job_filters.select(JobGroup.FAILED)
-    servers.jobs_requested.emit("my crawler")
+    window.commands.run(jobs, "my crawler")
     assert window.filter_edit.text() == "my crawler"
     assert window.job_filters.view.currentIndex().row() == 0
     window.open_dock("stderr")
-    servers.traffic_requested.emit('my "crawler"')
+    window.commands.run(traffic, 'my "crawler"')
     assert window.traffic_pane.bar.filter().text == r'server == "my \"crawler\""'
     assert not window.traffic_pane.visibleRegion().isEmpty()
 

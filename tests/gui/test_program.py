@@ -19,6 +19,7 @@ from mcp_progress_monitor.gui.jobs.commands import FOLLOW, JOB_COMMANDS, REMOVE,
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.panes import GO_TO
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
 from mcp_progress_monitor.gui.window_commands import REMOVE_FINISHED, WINDOW_COMMANDS
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
@@ -80,7 +81,7 @@ async def test_in_safe_mode_nothing_is_connected_before_the_user_does_it(
         assert any(what.startswith("Safe mode: no server is connected") for what in said) is is_safe
         assert bool(asked(program)) is not is_safe  # whether it may be connected, which comes first
         if is_safe:
-            program.window.servers.connect_requested.emit("demo")
+            program.window.commands.run(on_servers.CONNECT, "demo")
             await until(lambda: len(asked(program)) == 1)
 
 

@@ -13,6 +13,7 @@ from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOpti
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.playback.following import followed_file
@@ -68,7 +69,7 @@ async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
         assert not window.job_list.commands[CANCEL].isEnabled()
         assert "Claude Code" in window.job_list.commands[CANCEL].toolTip()
         window.watched.view.setCurrentIndex(window.watched.view.model().index(1, 0))
-        window.watched.action("traffic").trigger()
+        window.watched.commands[on_servers.WATCHED_TRAFFIC].trigger()
         traffic = window.traffic_pane.view.model()
         assert isinstance(traffic, TrafficModel)
         await until(lambda: traffic.rowCount() == 7)
@@ -85,15 +86,15 @@ async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
             TrafficFilter(text='server == "local-db@4242" and kind == stderr')
         )
         await until(lambda: traffic.rowCount() == 1)
-        window.watched.action("stderr").trigger()
+        window.watched.commands[on_servers.WATCHED_STDERR].trigger()
         await until(lambda: "table locked" in window.stderr_pane.text.toPlainText())
         jobs = [program.engine.jobs.snapshot(1)]
         assert running_jobs(jobs) == []  # closing the window ends nothing of it
         await until(lambda: "1 watched" in program._status.text)  # noqa: SLF001
         tap.write(tap.answer(), tap.closed())
         await until(lambda: states(program) == [JobState.DONE])
-        await until(lambda: window.watched.action("dismiss").isEnabled())
-        window.watched.action("dismiss").trigger()
+        await until(lambda: window.watched.commands[on_servers.WATCHED_DISMISS].isEnabled())
+        window.watched.commands[on_servers.WATCHED_DISMISS].trigger()
         await until(window.watched.isHidden)
         assert states(program) == [JobState.DONE]
 

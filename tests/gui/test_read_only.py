@@ -23,10 +23,11 @@ from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.pane import JobPane
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.snapshots.servers import ServerState
-from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, asked, heard, job_actions, place_of
+from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, asked, job_actions, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
 from tests.server_stand_ins import FakeServers, server
 
@@ -112,14 +113,13 @@ def test_the_head_of_a_job_offers_nothing_that_asks_a_server(
 def test_servers_can_only_be_looked_at(qtbot: QtBot, appearance: Appearance) -> None:
     model = ServersModel()
     model.set_source(FakeServers(server("db", state=ServerState.CLOSED), server("up")))
-    pane = ServerList(model, appearance)
+    pane = ServerList(model, appearance, Commands(WHY))
     model.setParent(pane)
     qtbot.addWidget(pane)
-    pane.set_read_only(WHY)
     with qtbot.waitExposed(pane):
         pane.show()
-    said = heard(pane.connect_requested), heard(pane.server_remove_requested)
-    opened = heard(pane.server_opened)
+    said = asked(pane, on_servers.CONNECT), asked(pane, on_servers.REMOVE)
+    opened = asked(pane, on_servers.OPEN)
     pane.view.setCurrentIndex(pane.shown.index(0, 0))
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Delete):
         QTest.keyClick(pane.view, key)

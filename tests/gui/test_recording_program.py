@@ -15,7 +15,7 @@ from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.panes import GO_TO
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
-from mcp_progress_monitor.gui.servers.actions import ServerAction
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.window_commands import EXPORT, OPEN_RECORDING, WINDOW_COMMANDS
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
@@ -126,7 +126,7 @@ async def test_a_server_shows_what_the_recording_knows_of_it(
         await shown(program)
         window = program.window
         window.servers.view.setCurrentIndex(window.servers.shown.index(0, 0))
-        window.servers.actions_[ServerAction.OPEN].trigger()
+        window.servers.commands[on_servers.OPEN].trigger()
         page = window.middle.page
         assert isinstance(page, ServerPage)
         assert page.details.title.text() == "export"

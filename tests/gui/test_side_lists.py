@@ -14,11 +14,13 @@ from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.common.commands import Command, Commands
 from mcp_progress_monitor.gui.common.row_painting import wrapped
 from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.filters import GroupDelegate, JobFilterEdit, JobFilters
 from mcp_progress_monitor.gui.jobs.model import JobsModel
-from mcp_progress_monitor.gui.servers.actions import LevelMenu, ResourceMenu
+from mcp_progress_monitor.gui.servers import commands as on_servers
+from mcp_progress_monitor.gui.servers.menus import LevelMenu, ResourceMenu
 from mcp_progress_monitor.gui.servers.model import ServerRow, ServersModel
 from mcp_progress_monitor.gui.servers.server_list import MANY, ServerList, face_of
 from mcp_progress_monitor.gui.theme import ACTIVE, FOCUSED, SELECTED, UNDER_MOUSE
@@ -32,11 +34,12 @@ from mcp_progress_monitor.snapshots.servers import (
 )
 from mcp_progress_monitor.snapshots.settings import ServerSettings
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.jobs.job_lists import asked, heard
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import FakeServers, server
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QModelIndex, QPersistentModelIndex, SignalInstance
+    from PySide6.QtCore import QModelIndex, QPersistentModelIndex
     from PySide6.QtGui import QPainter
     from PySide6.QtWidgets import QStyleOptionViewItem
     from pytestqt.qtbot import QtBot
@@ -76,7 +79,7 @@ def source() -> FakeServers:
 def servers(qtbot: QtBot, source: FakeServers, appearance: Appearance) -> ServerList:
     model = ServersModel()
     model.set_source(source)
-    made = ServerList(model, appearance)
+    made = ServerList(model, appearance, Commands())
     model.setParent(made)
     qtbot.addWidget(made)
     made.resize(200, 300)
@@ -176,32 +179,27 @@ def test_the_field_filters_jobs_and_escape_empties_it(
     assert (field.text(), shown.rowCount()) == ("", 2)
 
 
-@pytest.mark.parametrize(("row", "opens"), [(0, True), (1, False), (2, False)])
-def test_enter_opens_a_server_that_is_up_and_connects_one_that_is_not(
-    qtbot: QtBot, servers: ServerList, row: int, opens: bool
-) -> None:
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_enter_opens_a_server(servers: ServerList, row: int) -> None:
     choose(servers, row)
-    signal = servers.server_opened if opens else servers.connect_requested
-    with qtbot.waitSignal(signal) as emitted:
-        QTest.keyClick(servers.view, Qt.Key.Key_Return)
-    assert emitted.args == [("up", "down", "bad")[row]]
+    said = asked(servers, on_servers.OPEN)
+    QTest.keyClick(servers.view, Qt.Key.Key_Return)
+    assert said == [("up", "down", "bad")[row]]
 
 
-def test_delete_asks_for_the_removal(qtbot: QtBot, servers: ServerList) -> None:
+def test_delete_asks_for_the_removal(servers: ServerList) -> None:
     choose(servers, 1)
-    with qtbot.waitSignal(servers.server_remove_requested) as emitted:
-        QTest.keyClick(servers.view, Qt.Key.Key_Delete)
-    assert emitted.args == ["down"]
+    said = asked(servers, on_servers.REMOVE)
+    QTest.keyClick(servers.view, Qt.Key.Key_Delete)
+    assert said == ["down"]
 
 
-def test_only_a_server_that_is_up_can_be_disconnected(qtbot: QtBot, servers: ServerList) -> None:
-    choose(servers, 1)
-    with qtbot.assertNotEmitted(servers.disconnect_requested):
+def test_only_a_server_that_is_up_can_be_disconnected(servers: ServerList) -> None:
+    said = asked(servers, on_servers.DISCONNECT)
+    for row in (1, 0):
+        choose(servers, row)
         QTest.keyClick(servers.view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    choose(servers, 0)
-    with qtbot.waitSignal(servers.disconnect_requested) as emitted:
-        QTest.keyClick(servers.view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    assert emitted.args == ["up"]
+    assert said == ["up"]
 
 
 def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> None:
@@ -282,16 +280,12 @@ def action_of(servers: ServerList, message: str) -> QAction:
     return next(a for a in servers.findChildren(QAction) if a.text().replace("&", "") == message)
 
 
-def test_rules_and_folders_of_the_chosen_server_are_asked_for(
-    qtbot: QtBot, servers: ServerList
-) -> None:
+def test_rules_and_folders_of_the_chosen_server_are_asked_for(servers: ServerList) -> None:
     choose(servers, 1)
-    with qtbot.waitSignal(servers.rules_requested) as emitted:
-        action_of(servers, "Rules for questions…").trigger()
-    assert emitted.args == ["down"]
-    with qtbot.waitSignal(servers.roots_requested) as emitted:
-        action_of(servers, "Folders (roots)…").trigger()
-    assert emitted.args == ["down"]
+    said = asked(servers, on_servers.RULES), asked(servers, on_servers.ROOTS)
+    action_of(servers, "Rules for questions…").trigger()
+    action_of(servers, "Folders (roots)…").trigger()
+    assert said == (["down"], ["down"])
 
 
 def test_the_log_level_that_is_asked_for_is_ticked_and_another_can_be_chosen(
@@ -326,9 +320,7 @@ def test_tasks_and_resources_are_offered_where_the_server_offers_them(
     model_of(servers).apply(frozenset({"up"}))
     choose(servers, 0)
     assert {"Resource updates", "Tasks on the server…"} <= set(menu_of(qtbot, servers, 0))
-    asked: list[object] = []
-    servers.tasks_requested.connect(asked.append)
-    servers.subscription_requested.connect(lambda *request: asked.append(request))
+    subscribed, listed = heard(servers.subscription_requested), asked(servers, on_servers.TASKS)
     menu = servers.findChild(ResourceMenu)
     assert menu is not None
     (action,) = menu.actions()
@@ -338,15 +330,7 @@ def test_tasks_and_resources_are_offered_where_the_server_offers_them(
     next(
         each for each in servers.view.actions() if each.text() == "&Tasks on the server…"
     ).trigger()
-    assert asked == [("up", "demo://a&b", True), "up"]
-
-
-def heard(signal: SignalInstance) -> list[object]:
-    said: list[object] = []
-    signal.connect(
-        lambda *arguments: said.append(arguments if len(arguments) > 1 else arguments[0])
-    )
-    return said
+    assert (subscribed, listed) == ([("up", "demo://a&b", True)], ["up"])
 
 
 def keep(servers: ServerList, *names: str, **changes: Any) -> None:
@@ -356,10 +340,8 @@ def keep(servers: ServerList, *names: str, **changes: Any) -> None:
 
 
 def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerList) -> None:
-    connected, disconnected = (
-        heard(servers.connect_requested),
-        heard(servers.disconnect_requested),
-    )
+    connected = asked(servers, on_servers.CONNECT)
+    disconnected = asked(servers, on_servers.DISCONNECT)
     servers.view.selectAll()
     action_of(servers, "Connect").trigger()
     action_of(servers, "Disconnect").trigger()
@@ -368,42 +350,42 @@ def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerL
 
 
 @pytest.mark.parametrize(
-    ("text", "signal", "reported"),
+    ("text", "command", "told"),
     [
-        ("Edit…", "edit_requested", "down"),
-        ("Clone", "clone_requested", "down"),
-        ("Connection doctor", "doctor_requested", "down"),
-        ("Show stderr", "stderr_requested", "down"),
-        ("Disable", "disable_requested", ("down", True)),
-        ("Connect at start", "connect_at_start_requested", ("down", True)),
-        ("Move up", "move_requested", ("down", 0)),
-        ("Move down", "move_requested", ("down", 2)),
+        ("Edit…", on_servers.EDIT, "down"),
+        ("Clone", on_servers.CLONE, "down"),
+        ("Connection doctor", on_servers.DOCTOR, "down"),
+        ("Show stderr", on_servers.STDERR, "down"),
+        ("Disable", on_servers.DISABLE, "down"),
+        ("Connect at start", on_servers.AT_START, ("down", True)),
+        ("Move up", on_servers.UP, "down"),
+        ("Move down", on_servers.DOWN, "down"),
     ],
 )
 def test_each_request_about_a_saved_server_is_reported(
-    servers: ServerList, text: str, signal: str, reported: object
+    servers: ServerList, text: str, command: Command, told: object
 ) -> None:
     keep(servers, "up", "down", "bad")
     choose(servers, 1)
-    said = heard(getattr(servers, signal))
+    said = asked(servers, command)
     action_of(servers, text).trigger()
-    assert said == [reported]
+    assert said == [told]
 
 
 def test_servers_are_moved_by_keys_within_their_like(servers: ServerList) -> None:
     keep(servers, "up", "down")
-    said = heard(servers.move_requested)
+    up, down = asked(servers, on_servers.UP), asked(servers, on_servers.DOWN)
     for row in range(3):
         choose(servers, row)
         for key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             QTest.keyClick(servers.view, key, Qt.KeyboardModifier.ControlModifier)
-    assert said == [("up", 1), ("down", 0)]
+    assert (up, down) == (["down"], ["up"])
 
 
 def test_a_server_that_is_not_saved_can_be_kept(servers: ServerList) -> None:
     keep(servers, "up")
     choose(servers, 1)
-    said = heard(servers.keep_requested)
+    said = asked(servers, on_servers.KEEP)
     QTest.keyClick(
         servers.view,
         Qt.Key.Key_S,
@@ -428,7 +410,7 @@ def test_a_server_that_waits_can_be_left_alone(qtbot: QtBot, servers: ServerList
     model_of(servers).set_source(source)
     choose(servers, 0)
     assert menu_of(qtbot, servers, 0)[:2] == ["Connect", "Stop restarting"]
-    said = heard(servers.disconnect_requested)
+    said = asked(servers, on_servers.DISCONNECT)
     action_of(servers, "Stop restarting").trigger()
     assert said == ["a"]
 
@@ -450,7 +432,7 @@ def test_a_server_that_waits_for_its_turn_can_be_left_out(
     model_of(servers).set_turns(frozenset("a"))
     choose(servers, 0)
     assert menu_of(qtbot, servers, 0)[:2] == ["Connect", "Stop waiting"]
-    said = heard(servers.disconnect_requested)
+    said = asked(servers, on_servers.DISCONNECT)
     action_of(servers, "Stop waiting").trigger()
     assert said == ["a"]
 

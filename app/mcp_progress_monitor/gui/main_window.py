@@ -142,8 +142,8 @@ class MainWindow(QMainWindow):
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)
         KeyTip(self.filter_edit, self.filter_edit.accessibleName(), self.do[commands.FIND])
-        self.servers = ServerList(models.servers, appearance, self)
-        self.watched = WatchedList(models.watched, appearance, self)
+        self.servers = ServerList(models.servers, appearance, self.commands, self)
+        self.watched = WatchedList(models.watched, appearance, self.commands, self)
         self.traffic_pane = TrafficPane(
             models.traffic, models.followed, appearance, self, models.notes
         )
@@ -249,7 +249,6 @@ class MainWindow(QMainWindow):
     def _make_read_only(self, why: str) -> None:
         """Disable every action that needs a server; `why` becomes the tool tip."""
         self.tool_bar.set_read_only(self.do)
-        self.servers.set_read_only(why)
         self.traffic_pane.set_read_only()
 
     @Slot()

@@ -14,6 +14,7 @@ from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.help.controller import Help
 from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.window_commands import STATISTICS
 from mcp_progress_monitor.protocol.secrets import without_tokens
 
@@ -48,10 +49,6 @@ class Navigation(QObject):
         late.timeline.when_made(self._join_timeline_pane)
         late.server_log.when_made(self._join_server_log_pane)
         late.stderr.when_made(self._join_stderr_pane)
-        for servers in (window.servers, window.watched):
-            servers.stderr_requested.connect(self.show_stderr)
-            servers.jobs_requested.connect(self.show_jobs_of)
-            servers.traffic_requested.connect(self.show_traffic_of)
         window.traffic_pane.job_opened.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
@@ -119,11 +116,15 @@ class Navigation(QObject):
         dialog.calls_wanted.connect(self.show_jobs_of)
         dialog.show()
 
+    @carries_out(on_servers.STDERR)
+    @carries_out(on_servers.WATCHED_STDERR)
     @Slot(str)
     def show_stderr(self, server: str) -> None:
         self._window.stderr_pane.choose_server(server)
         self._window.open_dock("stderr")
 
+    @carries_out(on_servers.JOBS)
+    @carries_out(on_servers.WATCHED_JOBS)
     @Slot(str)
     def show_jobs_of(self, text: str) -> None:
         """Filter the job list by the name of a server or tool."""
@@ -131,6 +132,8 @@ class Navigation(QObject):
         self._window.job_filters.select(JobGroup.ALL)
         self._window.filter_edit.setText(text)
 
+    @carries_out(on_servers.TRAFFIC)
+    @carries_out(on_servers.WATCHED_TRAFFIC)
     @Slot(str)
     def show_traffic_of(self, server: str) -> None:
         """Show the messages of a server alone."""

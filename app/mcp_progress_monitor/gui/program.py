@@ -19,6 +19,7 @@ from mcp_progress_monitor.gui.jobs import commands as on_jobs
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.controller import ServersController
 from mcp_progress_monitor.gui.servers.dialogs_controller import ServerDialogs
 from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
@@ -229,34 +230,20 @@ class Program(WindowProgram):
     def _join_catalogue(self) -> None:
         window, saving, asking = self.window, self.servers, self.catalogue_dialogs
         servers = window.servers
-        window.commands.join(asking)
         window.commands.join(self.imports)
-        window.commands.join(self.watches)
-        servers.connect_requested.connect(saving.connect_server)
         self._join_end_guard()
         saving.turns_changed.connect(self._models.servers.set_turns)
-        servers.keep_requested.connect(saving.keep)
-        servers.clone_requested.connect(saving.clone)
-        servers.connect_at_start_requested.connect(saving.set_connects_at_start)
-        servers.move_requested.connect(saving.move)
-        servers.edit_requested.connect(asking.edit)
-        servers.server_remove_requested.connect(asking.ask_to_remove)
         servers.export_requested.connect(self.imports.ask_to_export)
         window.tool_bar.connect_requested.connect(saving.connect_server)
         servers.server_add_requested.connect(asking.ask_for_command)
         servers.url_add_requested.connect(asking.ask_for_url)
         servers.import_requested.connect(self.imports.ask_to_import)
-        servers.watch_requested.connect(self.watches.ask_for_server)
         servers.watch_clients_requested.connect(self.watches.ask)
 
     def _join_end_guard(self) -> None:
         """Route everything that ends running jobs through confirmations."""
-        guard, servers, saving = self.end_guard, self.window.servers, self.servers
-        servers.restart_requested.connect(guard.restart_server)
+        guard, saving = self.end_guard, self.servers
         saving.restart_requested.connect(guard.restart_server)
-        servers.disconnect_requested.connect(guard.disconnect_server)
-        servers.disable_requested.connect(guard.set_disabled)
-        servers.sign_out_requested.connect(guard.sign_out)
         guard.restart_confirmed.connect(saving.restart_server)
         guard.disconnect_confirmed.connect(saving.disconnect_server)
         guard.disable_confirmed.connect(saving.set_disabled)
@@ -316,8 +303,6 @@ class Program(WindowProgram):
         self._join_servers()
         for shown in (window.job_filters.view.clicked, window.job_filters.view.activated):
             shown.connect(window.middle.show_jobs)
-        window.watched.dismiss_requested.connect(self._on_dismiss_requested)
-        window.watched.recording_requested.connect(self.recordings.open_recording)
 
     def _carry_out_elsewhere(self, commands: Commands) -> None:
         """Carry out commands on jobs in other rooms, which do not know that of the jobs."""
@@ -327,13 +312,47 @@ class Program(WindowProgram):
         commands.carry_out(on_jobs.COPY_CURL, self.calls.copy_of_job, "curl")
 
     def _join_servers(self) -> None:
-        servers, questions = self.window.servers, self.questions
-        servers.server_opened.connect(self.calls.show_server)
-        servers.rules_requested.connect(questions.ask_for_rules)
-        servers.roots_requested.connect(questions.ask_for_roots)
+        commands, servers, questions = self.window.commands, self.window.servers, self.questions
         servers.log_level_requested.connect(questions.set_log_level)
-        servers.tasks_requested.connect(self.tasks.show_tasks)
         servers.subscription_requested.connect(self.tasks.subscribe)
+        for owner in (self.catalogue_dialogs, self.watches, self.doctor):
+            commands.join(owner)
+        guard, move = self.end_guard, self._move_server
+        for command, work, *given in (
+            (on_servers.OPEN, self._open_server),
+            (on_servers.DISCONNECT, guard.disconnect_server),
+            (on_servers.RESTART, guard.restart_server),
+            (on_servers.DISABLE, guard.set_disabled, True),
+            (on_servers.ENABLE, guard.set_disabled, False),
+            (on_servers.SIGN_OUT, guard.sign_out),
+            (on_servers.RULES, questions.ask_for_rules),
+            (on_servers.ROOTS, questions.ask_for_roots),
+            (on_servers.TASKS, self.tasks.show_tasks),
+            (on_servers.UP, move, -1),
+            (on_servers.DOWN, move, 1),
+            (on_servers.WATCHED_DISMISS, self._dismiss_ended),
+        ):
+            commands.carry_out(command, work, *given)
+
+    def _open_server(self, name: str) -> None:
+        """Show what a server offers, or connect it first."""
+        entry = self.servers.saved.entries.get(name)
+        if self.engine.servers.snapshot(name).state.is_up:
+            self.calls.show_server(name)
+        elif entry is None or not entry.is_disabled:
+            self.servers.connect_server(name)
+
+    def _move_server(self, name: str, by: int) -> None:
+        """Move a server among the saved ones, or among the others."""
+        servers = self._models.servers
+        at = servers.row_of(name)
+        if at is not None:
+            place, _count = servers.place(at)
+            self.servers.move(name, place + by)
+
+    def _dismiss_ended(self) -> None:
+        ended = (each.name for each in self._models.watched.servers() if not each.is_live)
+        self.engine.watched.dismiss(tuple(ended))
 
     def _join_job_pane(self) -> None:
         pane, jobs = self.window.job_pane, self.jobs
@@ -436,10 +455,6 @@ class Program(WindowProgram):
     def _on_entries_changed(self, entries: Mapping[str, CatalogueEntry]) -> None:
         self._models.servers.set_catalogue(entries)
         self._on_servers_changed()
-
-    @Slot(object)
-    def _on_dismiss_requested(self, names: Sequence[str]) -> None:
-        self.engine.watched.dismiss(names)
 
     @Slot()
     def _on_servers_changed(self) -> None:

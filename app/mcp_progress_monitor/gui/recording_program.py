@@ -26,6 +26,7 @@ from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
 from mcp_progress_monitor.gui.recordings.controller import import_file
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
+from mcp_progress_monitor.gui.servers.commands import OPEN
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.window_commands import QUIT
 from mcp_progress_monitor.gui.window_program import WindowProgram
@@ -204,7 +205,7 @@ class RecordingProgram(WindowProgram):
         self.replay.changed.connect(self._on_replay_changed)
         self.replay.restarted.connect(self._on_restarted)
         self._models.feed.servers_changed.connect(self._refresh_page)
-        window.servers.server_opened.connect(self.show_server)
+        window.commands.carry_out(OPEN, self.show_server)
         self.palette.server_chosen.connect(self.show_server)
         self.palette.connect_chosen.connect(self.show_server)
         self.banner.errors_opened.connect(self._on_errors_opened)

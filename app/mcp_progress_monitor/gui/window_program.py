@@ -16,6 +16,7 @@ from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.commands import FINDINGS
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.settings.controller import SettingsController
 from mcp_progress_monitor.gui.user_settings import PrivacySettings
 
@@ -108,7 +109,7 @@ class WindowProgram(QObject):
             tasks,
             self.recordings.folder,
         )
-        window.commands.carry_out(FINDINGS, self.findings.show_of_job)
+        window.commands.carry_out(on_servers.WATCHED_RECORDING, self._open_watched)
         window.dropped.connect(self.drops.take)
         self.drops.recording_dropped.connect(self.recordings.open_recording)
         self.palette.job_chosen.connect(self._navigation.open_job)
@@ -121,8 +122,9 @@ class WindowProgram(QObject):
         window, findings = self._shared_window, self.findings
         findings.message_requested.connect(self._navigation.show_message)
         window.late.finding_opened.connect(findings.jump)
-        window.servers.findings_requested.connect(findings.show_of_server)
-        window.watched.findings_requested.connect(findings.show_of_server)
+        window.commands.carry_out(FINDINGS, findings.show_of_job)
+        for command in (on_servers.FINDINGS, on_servers.WATCHED_FINDINGS):
+            window.commands.carry_out(command, findings.show_of_server)
 
     def _join_exports(self) -> None:
         window, exports = self._shared_window, self.exports
@@ -163,6 +165,12 @@ class WindowProgram(QObject):
     def _forget_arguments(self) -> None:
         """Forget the arguments of calls: by default those of the windows that make calls."""
         forget_arguments(self._preferences)
+
+    def _open_watched(self, name: str) -> None:
+        """Open the recording of a watched server."""
+        for server in self._models.watched.servers():
+            if server.name == name:
+                self.recordings.open_recording(server.path)
 
     @Slot(object)
     def _on_stderr_added(self, frames: Sequence[Frame]) -> None:

@@ -17,6 +17,7 @@ from mcp_progress_monitor.gui.jobs.commands import COPY_COMMAND, COPY_CURL
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.limits import DefaultLimits
@@ -76,12 +77,12 @@ async def test_call_and_send_lead_to_a_watched_job(qapp: QApplication, data_dir:
         assert found.clocks is not None
         assert (found.clocks.idle_s, found.clocks.total_s) == (90, 33)
         # The user asks for the page: jobs do not take it away.
-        window.servers.server_opened.emit(DEMO.name)
+        window.commands.run(on_servers.OPEN, DEMO.name)
         assert shown(program) is page
         assert page.isAncestorOf(window.focusWidget())
         program.palette.job_chosen.emit(program.engine.jobs.ids()[0])
         assert shown(program) is window.job_list
-        window.servers.server_opened.emit(DEMO.name)
+        window.commands.run(on_servers.OPEN, DEMO.name)
         form_of(program).close()
         QTest.keyClick(page.list, Qt.Key.Key_Escape)
         assert shown(program) is window.job_list

@@ -8,6 +8,7 @@ import pytest
 
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.watched import BADGE
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.programs import until, until_quit
@@ -55,7 +56,7 @@ async def test_a_watched_server_has_findings_and_a_badge(
         view = window.watched.view
         await until(lambda: view.model().index(1, 0).data(BADGE) is not None)
         view.setCurrentIndex(view.model().index(1, 0))
-        window.watched.action("findings").trigger()
+        window.watched.commands[on_servers.WATCHED_FINDINGS].trigger()
         assert pane.shown.count == pane.model.rowCount() > 0
         assert "finding" in program._status.text  # noqa: SLF001
     tap.end()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.gui.common.commands import Command, CommandActions
     from mcp_progress_monitor.gui.jobs.job_list import JobList
-    from mcp_progress_monitor.gui.jobs.pane import JobPane
     from mcp_progress_monitor.gui.theme import Appearance
+
+
+class HasCommands(Protocol):
+    """A list or pane with commands on its rows."""
+
+    @property
+    def commands(self) -> CommandActions: ...
+
 
 LEFT = Qt.MouseButton.LeftButton
 PLAIN = Qt.KeyboardModifier.NoModifier
@@ -35,7 +42,7 @@ def heard(signal: SignalInstance) -> list[object]:
     return said
 
 
-def asked(room: JobList | JobPane, command: Command) -> list[object]:
+def asked(room: HasCommands, command: Command) -> list[object]:
     """Carry out `command` of a room from now on by noting what it is to act on."""
     return lone_commands.asked(room.commands.commands, command)
 

@@ -15,6 +15,7 @@ from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.draft import EnteredValue, ValueKind
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.window_commands import ADD_COMMAND
@@ -54,7 +55,7 @@ async def test_a_command_from_a_file_runs_only_after_consent(
     mark = tmp_path / "ran"
     save(data_dir, evil=written_by(mark))
     async with running(qapp, data_dir) as program:
-        program.window.servers.connect_requested.emit("evil")
+        program.window.commands.run(on_servers.CONNECT, "evil")
         await until(lambda: bool(asked(program)))
         with pytest.raises(UserError, match="not approved this server"):
             await program.engine.servers.connect("evil")
@@ -64,7 +65,7 @@ async def test_a_command_from_a_file_runs_only_after_consent(
         assert state(program, "evil") is ServerState.IDLE
         asked(program)[0].reject()
         assert not mark.exists()
-        program.window.servers.connect_requested.emit("evil")
+        program.window.commands.run(on_servers.CONNECT, "evil")
         await until(lambda: bool(asked(program)))
         approve(asked(program)[0])
         await until(mark.exists)
@@ -97,14 +98,14 @@ async def test_a_changed_command_asks_again_and_the_server_goes_on_as_it_was(
         save(data_dir, demo=written_by(mark))
         await until(lambda: "takes effect when the server is connected again" in reported(program))
         assert state(program, "demo") is ServerState.CONNECTED
-        program.window.servers.restart_requested.emit("demo")
+        program.window.commands.run(on_servers.RESTART, "demo")
         await until(lambda: bool(asked(program)))
         assert state(program, "demo") is ServerState.CONNECTED
         asked(program)[0].reject()
         await program.engine.servers.restart("demo")  # whoever does so: it is the command agreed to
         assert state(program, "demo") is ServerState.CONNECTED
         assert not mark.exists()
-        program.window.servers.restart_requested.emit("demo")
+        program.window.commands.run(on_servers.RESTART, "demo")
         await until(lambda: bool(asked(program)))
         approve(asked(program)[0])
         await until(mark.exists)
@@ -206,12 +207,12 @@ async def test_disabling_ends_a_server_and_enabling_lists_it_again(
 ) -> None:
     async with running(qapp, data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
-        program.window.servers.keep_requested.emit("demo")
+        program.window.commands.run(on_servers.KEEP, "demo")
         assert list(program.servers.saved.entries) == ["demo"]
-        program.window.servers.disable_requested.emit("demo", True)
+        program.window.commands.run(on_servers.DISABLE, "demo")
         await until(lambda: "demo" not in program.engine.servers.names())
         assert names_shown(program) == ["demo"]
-        program.window.servers.disable_requested.emit("demo", False)
+        program.window.commands.run(on_servers.ENABLE, "demo")
         await until(lambda: "demo" in program.engine.servers.names())
         assert state(program, "demo") is ServerState.IDLE
 
@@ -263,14 +264,14 @@ async def test_what_is_edited_while_connected_counts_from_the_next_connection(
 ) -> None:
     async with running(qapp, data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
-        program.window.servers.edit_requested.emit("demo")
+        program.window.commands.run(on_servers.EDIT, "demo")
         (editor,) = program.window.findChildren(ServerEditor)
         editor.server.command.setText(editor.server.command.text() + " --era handshake")
         editor.save_button.click()
         await until(lambda: "next connection" in reported(program))
         assert state(program, "demo") is ServerState.CONNECTED
         assert program.servers.saved.entries["demo"].definition.address.endswith("handshake")
-        program.window.servers.restart_requested.emit("demo")
+        program.window.commands.run(on_servers.RESTART, "demo")
         await until(
             lambda: "handshake" in program.engine.servers.snapshot("demo").definition.address
         )
@@ -318,7 +319,7 @@ async def test_a_keyring_that_fails_keeps_the_editor_open(
 async def test_servers_are_put_in_another_order(qapp: QApplication, data_dir: Path) -> None:
     save(data_dir, one=demo_entry(), two=demo_entry(), three=demo_entry())
     async with running(qapp, data_dir) as program:
-        program.window.servers.move_requested.emit("three", 0)
+        program.servers.move("three", 0)
         assert names_shown(program) == ["three", "one", "two"]
     async with running(qapp, data_dir) as program:
         assert names_shown(program) == ["three", "one", "two"]
@@ -329,7 +330,7 @@ async def test_a_saved_server_is_removed_only_when_that_is_meant(
 ) -> None:
     save(data_dir, one=demo_entry())
     async with running(qapp, data_dir) as program:
-        program.window.servers.server_remove_requested.emit("one")
+        program.window.commands.run(on_servers.REMOVE, "one")
         (question,) = program.window.findChildren(QMessageBox)
         assert names_shown(program) == ["one"]
         question.accept()
@@ -342,16 +343,16 @@ async def test_a_removed_server_is_back_in_its_place_and_approved_once_that_is_u
 ) -> None:
     async with running(qapp, data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
-        program.window.servers.keep_requested.emit("demo")
-        program.window.servers.clone_requested.emit("demo")
+        program.window.commands.run(on_servers.KEEP, "demo")
+        program.window.commands.run(on_servers.CLONE, "demo")
         before = names_shown(program)
         program.settings.stop_asking("remove")
-        program.window.servers.server_remove_requested.emit("demo")
+        program.window.commands.run(on_servers.REMOVE, "demo")
         await until(lambda: program.undo.text == "Removed demo.")
         await until(lambda: len(names_shown(program)) == len(before) - 1)
         program.undo.undo()
         await until(lambda: names_shown(program) == before)
-        program.window.servers.connect_requested.emit("demo")
+        program.window.commands.run(on_servers.CONNECT, "demo")
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         assert asked(program) == []
 
@@ -360,7 +361,7 @@ async def test_a_removed_server_of_this_run_is_back_once_that_is_undone(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with running(qapp, data_dir, demo_definition()) as program:
-        program.window.servers.server_remove_requested.emit("demo")
+        program.window.commands.run(on_servers.REMOVE, "demo")
         await until(lambda: program.undo.text == "Removed demo.")
         await until(lambda: names_shown(program) == [])
         program.undo.undo()
@@ -378,7 +379,7 @@ async def test_secrets_that_only_a_removed_server_used_go_from_the_keyring_when_
     forgotten: list[str] = []
     async with running(qapp, data_dir, for_now) as program:
         monkeypatch.setattr(program.servers.keyring, "forget", forgotten.append)
-        program.window.servers.server_remove_requested.emit("one")
+        program.window.commands.run(on_servers.REMOVE, "one")
         (question,) = program.window.findChildren(QMessageBox)
         question.checkBox().setChecked(True)
         question.accept()
@@ -430,7 +431,7 @@ async def test_a_job_that_is_issued_again_runs_nothing_that_was_not_approved(
         params = {"name": "no_such_tool", "arguments": {}}
         await program.engine.calls.make(Call(server="demo", method="tools/call", params=params))
         (job,) = program.engine.jobs.ids()
-        program.window.servers.server_remove_requested.emit("demo")
+        program.window.commands.run(on_servers.REMOVE, "demo")
         await until(lambda: not program.engine.servers.names())
         save(data_dir, demo=written_by(mark))
         await until(lambda: program.engine.servers.names() == ("demo",))

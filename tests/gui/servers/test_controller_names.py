@@ -9,6 +9,7 @@ import pytest
 
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -33,11 +34,11 @@ async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
     (data_dir / "servers.json").write_text(_UNUSABLE)
     async with running(qapp, data_dir, StdioDefinition(name="mine", command="no-such")) as program:
         await until(lambda: state(program, "mine") is ServerState.FAILED)
-        program.window.servers.keep_requested.emit("mine")
+        program.window.commands.run(on_servers.KEEP, "mine")
         await until(lambda: "A saved server with this name already exists" in reported(program))
         assert names_shown(program) == ["mine"]
         assert not program.servers.saved.is_saved("mine")
-        program.window.servers.edit_requested.emit("mine")
+        program.window.commands.run(on_servers.EDIT, "mine")
         (editor,) = program.window.findChildren(ServerEditor)
         refused: list[ErrorDetails] = []
         program.servers.edit_refused.connect(lambda _edited, error: refused.append(error))

@@ -9,8 +9,10 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.feed import Feed
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
 from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.server_list import ServerList
@@ -18,6 +20,7 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.doctor_stand_ins import CRASHED
+from tests.gui.jobs.job_lists import asked
 from tests.server_stand_ins import FakeServers, server
 
 if TYPE_CHECKING:
@@ -56,9 +59,10 @@ class Window(QWidget):
     def __init__(self, source: FakeDoctor, appearance: Appearance) -> None:
         super().__init__()
         self.appearance = appearance
+        self.commands = Commands()
         self.model = ServersModel(self)
         self.model.set_source(source)
-        self.servers = ServerList(self.model, appearance, self)
+        self.servers = ServerList(self.model, appearance, self.commands, self)
         self.notices = NoticeBar(self)
 
 
@@ -82,13 +86,15 @@ def window(qtbot: QtBot, doctor: FakeDoctor) -> Window:
 @pytest.fixture
 def doctoring(window: Window, doctor: FakeDoctor, feed: Feed) -> DoctorController:
     servers, look = cast("Servers", doctor), window.appearance
-    return DoctorController(window.servers, window.notices, servers, doctor.now, feed, look)
+    made = DoctorController(window.servers, window.notices, servers, doctor.now, feed, look)
+    window.commands.join(made)
+    return made
 
 
 def test_the_list_opens_it_and_changes_are_shown(
     window: Window, doctoring: DoctorController, doctor: FakeDoctor, feed: Feed
 ) -> None:
-    window.servers.doctor_requested.emit("crawler")
+    window.commands.run(on_servers.DOCTOR, "crawler")
     pane = doctoring.pane
     assert pane is not None
     assert (pane.isVisible(), pane.server) == (True, "crawler")
@@ -130,18 +136,18 @@ def test_a_notice_offers_it_for_the_error_of_a_server_only(
 
 
 def test_its_buttons_request_what_those_of_the_server_list_do(
-    qtbot: QtBot, window: Window, doctoring: DoctorController
+    window: Window, doctoring: DoctorController
 ) -> None:
     doctoring.open("crawler")
     pane = doctoring.pane
     assert pane is not None
-    for button, signal in (
-        (pane.go, window.servers.connect_requested),
-        (pane.edit, window.servers.edit_requested),
-        (pane.stderr, window.servers.stderr_requested),
-        (pane.traffic, window.servers.traffic_requested),
+    for button, command in (
+        (pane.go, on_servers.CONNECT),
+        (pane.edit, on_servers.EDIT),
+        (pane.stderr, on_servers.STDERR),
+        (pane.traffic, on_servers.TRAFFIC),
     ):
-        with qtbot.waitSignal(signal) as emitted:
-            button.click()
-        assert emitted.args == ["crawler"]
+        said = asked(window.servers, command)
+        button.click()
+        assert said == ["crawler"]
     pane.close()

@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.gui.common.commands import Command, Commands
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.doctor_stand_ins import CRASHED, NOT_FOUND, REFUSED
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def pane(qtbot: QtBot, appearance: Appearance) -> DoctorPane:
-    pane = DoctorPane(appearance)
+    pane = DoctorPane(appearance, Commands())
     qtbot.addWidget(pane)
     with qtbot.waitExposed(pane):
         pane.show()
@@ -54,33 +56,38 @@ def test_nothing_of_a_server_is_markup(pane: DoctorPane) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "signal", "message"),
+    ("state", "command", "text"),
     [
-        (ServerState.FAILED, "connect_requested", "&Connect"),
-        (ServerState.CONNECTED, "restart_requested", "&Restart"),
-        (ServerState.WAITING, "connect_requested", "&Connect"),
+        (ServerState.FAILED, on_servers.CONNECT, "&Connect"),
+        (ServerState.CONNECTED, on_servers.RESTART, "&Restart"),
+        (ServerState.WAITING, on_servers.CONNECT, "&Connect"),
     ],
 )
 def test_the_first_button_does_what_the_state_needs(
-    qtbot: QtBot, pane: DoctorPane, state: ServerState, signal: str, message: str
+    pane: DoctorPane, state: ServerState, command: Command, text: str
 ) -> None:
     pane.show_report(CRASHED._replace(state=state), 0.0)
-    assert pane.go.text() == message
-    with qtbot.waitSignal(getattr(pane, signal)) as emitted:
-        pane.go.click()
-    assert emitted.args == ["crawler"]
+    assert pane.go.text() == text
+    said = carried_out(pane, command)
+    pane.go.click()
+    assert said == ["crawler"]
 
 
-@pytest.mark.parametrize(
-    ("button", "signal"),
-    [("edit", "edit_requested"), ("stderr", "stderr_requested"), ("traffic", "traffic_requested")],
-)
-def test_each_request_names_the_server(
-    qtbot: QtBot, pane: DoctorPane, button: str, signal: str
-) -> None:
-    with qtbot.waitSignal(getattr(pane, signal)) as emitted:
-        getattr(pane, button).click()
-    assert emitted.args == ["crawler"]
+def carried_out(pane: DoctorPane, command: Command) -> list[object]:
+    """Note what `command` is to act on."""
+    said: list[object] = []
+    pane.on_servers.carry_out(command, said.append)
+    return said
+
+
+def test_each_command_names_the_server(qtbot: QtBot, pane: DoctorPane) -> None:
+    said = carried_out(pane, on_servers.EDIT), carried_out(pane, on_servers.STDERR)
+    pane.edit.click()
+    pane.stderr.click()
+    assert said == (["crawler"], ["crawler"])
+    with qtbot.waitSignal(pane.traffic_requested) as told:
+        pane.traffic.click()
+    assert told.args == ["crawler"]
 
 
 def test_a_server_by_url_has_no_stderr_to_show(pane: DoctorPane) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDesktopServices
 
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers.commands import SIGN_OUT
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.programs import until, until_quit
@@ -80,7 +81,7 @@ async def test_after_signing_out_the_next_connection_asks_again(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with asked(qapp, data_dir) as program:
-        bar, request = program.sign_in.bar, program.window.servers.sign_out_requested
+        bar, commands = program.sign_in.bar, program.window.commands
         assert bar.shown is not None
         async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
             await browser.get(bar.shown.url)
@@ -88,9 +89,9 @@ async def test_after_signing_out_the_next_connection_asks_again(
             lambda: program.engine.servers.snapshot("remote").state is ServerState.CONNECTED
         )
 
-        request.emit("remote")
+        commands.run(SIGN_OUT, "remote")
         await until(lambda: program.engine.servers.snapshot("remote").state is ServerState.CLOSED)
-        request.emit("remote")
+        commands.run(SIGN_OUT, "remote")
         await until(lambda: bool(program.window.notices.errors()))
         program.servers.connect_server("remote")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
 from mcp_progress_monitor.gui.window_commands import WATCH
 from tests.gui.programs import until
@@ -72,7 +73,7 @@ async def test_a_saved_server_is_found_in_its_client(
 ) -> None:
     save(data_dir, mine=ENTRY)
     async with running(qapp, data_dir) as program:
-        program.window.servers.watch_requested.emit("mine")
+        program.window.commands.run(on_servers.WATCH, "mine")
         dialog = opened(program)
         await until(lambda: bool(dialog.request().watch))
         assert [server.name for server in dialog.request().watch] == ["files"]

@@ -10,10 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
+from mcp_progress_monitor.gui.common.commands import Command, Commands
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.watched import WATCHED, WatchedList, WatchedModel
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd, WatchedSnapshot
+from tests.gui.jobs.job_lists import asked
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -70,7 +73,7 @@ def model(source: Source, qapp: object) -> WatchedModel:  # Qt has to be there
 
 @pytest.fixture
 def view(model: WatchedModel, appearance: Appearance, qtbot: QtBot) -> WatchedList:
-    view = WatchedList(model, appearance)
+    view = WatchedList(model, appearance, Commands())
     qtbot.addWidget(view)
     return view
 
@@ -116,7 +119,7 @@ def test_the_list_is_there_while_there_is_something_in_it(
     appearance: Appearance, qtbot: QtBot
 ) -> None:
     source, model = Source(), WatchedModel()
-    view = WatchedList(model, appearance)
+    view = WatchedList(model, appearance, Commands())
     qtbot.addWidget(view)
     model.set_source(cast("Watching", source))
     assert view.isHidden()
@@ -128,39 +131,42 @@ def test_the_list_is_there_while_there_is_something_in_it(
     assert view.isHidden()
 
 
+@pytest.mark.parametrize(
+    "command", [on_servers.WATCHED_TRAFFIC, on_servers.WATCHED_JOBS, on_servers.WATCHED_RECORDING]
+)
 def test_its_messages_jobs_and_recording_are_asked_for(
-    view: WatchedList, model: WatchedModel, qtbot: QtBot
+    view: WatchedList, model: WatchedModel, command: Command
 ) -> None:
     choose(view, model, "crawler@2")
-    with qtbot.waitSignal(view.traffic_requested) as asked:
-        view.action("traffic").trigger()
-    assert asked.args == ["crawler@2"]
-    with qtbot.waitSignal(view.jobs_requested) as asked:
-        view.action("jobs").trigger()
-    assert asked.args == ["crawler@2"]
-    with qtbot.waitSignal(view.recording_requested) as asked:
-        view.action("recording").trigger()
-    assert str(asked.args[0]).endswith("x-p2-crawler.mcprec")
-    view.action("copy").trigger()
+    said = asked(view, command)
+    view.commands[command].trigger()
+    assert said == ["crawler@2"]
+
+
+def test_its_details_are_copied(view: WatchedList, model: WatchedModel) -> None:
+    choose(view, model, "crawler@2")
+    view.commands[on_servers.WATCHED_COPY].trigger()
     assert "Run by Cursor 2.1" in QGuiApplication.clipboard().text()
 
 
 def test_no_call_can_be_made_on_it(view: WatchedList, model: WatchedModel) -> None:
     choose(view, model, "db@1")
-    call = view.action("call")
+    call = view.commands[on_servers.WATCHED_CALL]
     assert not call.isEnabled()
     assert call.toolTip() == "Claude Code runs this server; it is only watched here"
 
 
 def test_only_what_has_ended_is_removed(
-    view: WatchedList, model: WatchedModel, source: Source, qtbot: QtBot
+    view: WatchedList, model: WatchedModel, source: Source
 ) -> None:
     choose(view, model, "db@1")
-    assert not view.action("dismiss").isEnabled()
+    assert not view.commands[on_servers.WATCHED_DISMISS].isEnabled()
     model.apply(source.put(watched("notes", pid=3)._replace(end=ENDED)))
-    with qtbot.waitSignal(view.dismiss_requested) as asked:
-        view.action("dismiss").trigger()
-    assert asked.args == [("notes@3",)]
+    said: list[object] = []
+    commands = view.commands.commands
+    commands.carry_out(on_servers.WATCHED_DISMISS, lambda: said.append("dismissed"))
+    view.commands[on_servers.WATCHED_DISMISS].trigger()
+    assert said == ["dismissed"]
 
 
 def test_what_is_chosen_stays_chosen(

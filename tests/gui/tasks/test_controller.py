@@ -12,6 +12,7 @@ from mcp_progress_monitor.gui.jobs.commands import CANCEL, PICK_UP
 from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
+from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.model import ABOUT, STORY
 from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
 from mcp_progress_monitor.playback.playback import Playback
@@ -111,7 +112,7 @@ async def test_tasks_are_listed_opened_and_cancelled_with_those_of_others(
         await connect(program, "handshake", "--page-size", "1")
         first = await begin(program, "task_work", steps=600)
         second = await begin(program, "task_never_ends")
-        program.window.servers.tasks_requested.emit("demo")
+        program.window.commands.run(on_servers.TASKS, "demo")
         dialog = program.window.findChild(TasksDialog)
         assert dialog is not None
         await until(lambda: dialog.model.rowCount() == 2)
@@ -217,7 +218,7 @@ async def test_a_task_of_another_client_is_listed_and_cancelled_by_its_id(
     async with opened(qapp, other) as program:
         await connect(program, "handshake", *kept)
         assert not program.engine.jobs.ids()
-        program.window.servers.tasks_requested.emit("demo")
+        program.window.commands.run(on_servers.TASKS, "demo")
         dialog = program.window.findChild(TasksDialog)
         assert dialog is not None
         await until(lambda: dialog.model.rowCount() == 1)

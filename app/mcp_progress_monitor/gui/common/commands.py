@@ -30,8 +30,12 @@ class Takes(enum.Enum):
     NOTHING = enum.auto()
     CURRENT = enum.auto()
     """The current row, if the command applies to it."""
+    ONE = enum.auto()
+    """The selected row, if there is only one and the command applies to it."""
     MANY = enum.auto()
     """Every selected row that the command applies to."""
+    EACH = enum.auto()
+    """The same, one row after the other."""
     TWO = enum.auto()
     """A selection of exactly two rows."""
     ANY = enum.auto()
@@ -90,6 +94,8 @@ class Command(NamedTuple):
         """The rows that the command would act on, of `chosen`, the current one first."""
         if self.takes is Takes.TWO:
             return list(chosen) if len(chosen) == 2 else []
+        if self.takes is Takes.ONE and len(chosen) != 1:
+            return []
         if self.takes is Takes.CURRENT:
             return [row for row in chosen[:1] if self.applies(row)]
         found = [row for row in chosen if self.applies(row)]
@@ -271,14 +277,14 @@ class CommandActions(QObject):
         if not found and command.takes is not Takes.NOTHING:
             return
         ids = found if self._id_of is None else [self._id_of(row) for row in found]
-        arguments: list[object] = []
-        if command.takes in {Takes.CURRENT, Takes.ANY}:
-            arguments = [ids[0]]
-        elif command.takes is not Takes.NOTHING:
-            arguments = [tuple(ids)]
-        if is_on is not None:
-            arguments.append(is_on)
-        self.commands.run(command, *arguments)
+        given = () if is_on is None else (is_on,)
+        if command.takes is Takes.NOTHING:
+            self.commands.run(command, *given)
+        elif command.takes in {Takes.MANY, Takes.TWO}:
+            self.commands.run(command, tuple(ids), *given)
+        else:
+            for each in ids:
+                self.commands.run(command, each, *given)
 
     def fill(self, menu: QMenu, groups: Iterable[Iterable[Command]]) -> None:
         """Fill `menu` with what can ever apply to the selected rows, in groups."""

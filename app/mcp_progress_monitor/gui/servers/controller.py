@@ -14,6 +14,7 @@ from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.commands import carries_out
+from mcp_progress_monitor.gui.servers import commands
 from mcp_progress_monitor.gui.servers.saved_servers import FILE_NAME, Consents, SavedServers
 from mcp_progress_monitor.gui.window_commands import DEMO
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
@@ -126,6 +127,7 @@ class ServersController(QObject):
 
     # Connecting
 
+    @carries_out(commands.CONNECT)
     @Slot(str)
     def connect_server(self, name: str) -> None:
         """Connect a server; show it first if it is not approved."""
@@ -341,6 +343,7 @@ class ServersController(QObject):
                 ErrorDetails(what, definition.name, "Restart the server to apply them now.")
             )
 
+    @carries_out(commands.KEEP)
     @Slot(str)
     @_reporting_errors
     def keep(self, name: str) -> None:
@@ -361,6 +364,7 @@ class ServersController(QObject):
             hint = "Rename one of them; if the saved one is invalid, rename it in the file."
             raise UserError(ErrorDetails(what, name, hint))
 
+    @carries_out(commands.CLONE)
     @Slot(str)
     @_reporting_errors
     def clone(self, name: str) -> None:
@@ -368,6 +372,7 @@ class ServersController(QObject):
         self.saved.catalogue.clone(name)
         self.refresh()
 
+    @carries_out(commands.AT_START)
     @Slot(str, bool)
     @_reporting_errors
     def set_connects_at_start(self, name: str, is_wanted: bool) -> None:

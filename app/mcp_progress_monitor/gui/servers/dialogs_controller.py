@@ -14,6 +14,7 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
+from mcp_progress_monitor.gui.servers import commands
 from mcp_progress_monitor.gui.servers.import_controller import keyring_error
 from mcp_progress_monitor.gui.window_commands import ADD_COMMAND, ADD_URL
 
@@ -94,6 +95,7 @@ class ServerDialogs(QObject):
 
         self._add(Draft(kind=ServerKind.URL, url=url))
 
+    @carries_out(commands.EDIT)
     @Slot(str)
     def edit(self, name: str) -> None:
         """Edit a server; one of this run is saved by that."""
@@ -129,6 +131,7 @@ class ServerDialogs(QObject):
         self._approvals.append(dialog)
         open_dialog(dialog)
 
+    @carries_out(commands.REMOVE)
     @Slot(str)
     def ask_to_remove(self, name: str) -> None:
         """Remove a server, without asking if nothing is lost."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.gui.common.commands import carries_out
+from mcp_progress_monitor.gui.servers import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,11 +48,11 @@ class DoctorController(QObject):
         """The doctor's window; None before it was first opened."""
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
-        server_list.doctor_requested.connect(self.open)
         notices.set_doctor(self._can_help)
         notices.doctor_requested.connect(self._on_doctor_requested)
         feed.servers_changed.connect(self._on_servers_changed)
 
+    @carries_out(commands.DOCTOR)
     @Slot(str)
     def open(self, server: str) -> None:
         """Show the diagnosis of a server's connection, until the window is closed."""
@@ -72,11 +74,8 @@ class DoctorController(QObject):
     def _made(self) -> DoctorPane:
         from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 
-        pane, servers = DoctorPane(self._appearance, self._list.window()), self._list
-        pane.connect_requested.connect(servers.connect_requested)
-        pane.restart_requested.connect(servers.restart_requested)
-        pane.edit_requested.connect(servers.edit_requested)
-        pane.stderr_requested.connect(servers.stderr_requested)
+        on_servers = self._list.commands.commands
+        pane = DoctorPane(self._appearance, on_servers, self._list.window())
         pane.traffic_requested.connect(self._on_traffic_requested)
         pane.closed.connect(self._timer.stop)
         self.pane = pane
@@ -113,6 +112,6 @@ class DoctorController(QObject):
 
     @Slot(str)
     def _on_traffic_requested(self, server: str) -> None:
-        self._list.traffic_requested.emit(server)
+        self._list.commands.commands.run(commands.TRAFFIC, server)
         self._list.window().raise_()
         self._list.activateWindow()

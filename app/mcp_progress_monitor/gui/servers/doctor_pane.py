@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QTextEdit, QWidget
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import plain_label, push_button, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, order_tabs
+from mcp_progress_monitor.gui.servers.commands import CONNECT, EDIT, RESTART, STDERR
 from mcp_progress_monitor.gui.theme import (
     GAP,
     GAP_L,
@@ -27,6 +28,7 @@ from mcp_progress_monitor.wording.servers import state_word
 if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlockFormat
 
+    from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.snapshots.doctor import DoctorReport
 
 _FIRST_SIZE: Final = QSize(820, 560)
@@ -42,20 +44,19 @@ _TONES: Final = {
 
 
 class DoctorPane(QWidget):
-    """A window about one server at a time; every action is a signal.
+    """A window about one server at a time, with commands on it.
 
     Texts of servers are inserted as plain text: nothing in them is markup.
     """
 
-    connect_requested = Signal(str)
-    restart_requested = Signal(str)
-    edit_requested = Signal(str)
-    stderr_requested = Signal(str)
     traffic_requested = Signal(str)  # the server's messages are to be shown in Traffic
     closed = Signal()
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, on_servers: Commands, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent, Qt.WindowType.Window)
+        self.on_servers = on_servers
         self._appearance = appearance
         self._report: DoctorReport | None = None
         self._shown: tuple[DoctorSection, ...] = ()
@@ -204,16 +205,15 @@ class DoctorPane(QWidget):
     def _on_go(self) -> None:
         report = self._report
         if report is not None:
-            request = self.restart_requested if report.state.is_up else self.connect_requested
-            request.emit(report.server)
+            self.on_servers.run(RESTART if report.state.is_up else CONNECT, report.server)
 
     @Slot()
     def _on_edit(self) -> None:
-        self.edit_requested.emit(self.server)
+        self.on_servers.run(EDIT, self.server)
 
     @Slot()
     def _on_stderr(self) -> None:
-        self.stderr_requested.emit(self.server)
+        self.on_servers.run(STDERR, self.server)
 
     @Slot()
     def _on_traffic(self) -> None:

@@ -48,6 +48,15 @@ class ServerSource(Protocol):
         """One server, without snapshots of the others."""
 
 
+class Standing(NamedTuple):
+    """How a selected server stands among the others."""
+
+    has_catalogue: bool = False  # servers can be saved
+    can_move_up: bool = False
+    can_move_down: bool = False
+    is_alone: bool = True  # no other is selected
+
+
 class ServerRow(NamedTuple):
     """A server with its entry in the catalogue, if it has one.
 
@@ -59,6 +68,7 @@ class ServerRow(NamedTuple):
     entry: CatalogueEntry | None = None
     is_there: bool = True
     has_turn: bool = False
+    standing: Standing = Standing()
 
     @property
     def name(self) -> str:

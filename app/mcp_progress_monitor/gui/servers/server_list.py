@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import (
@@ -19,20 +20,21 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.commands import CommandActions, Commands
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate, dress_side_list
 from mcp_progress_monitor.gui.common.tables import EmptyText, RowKeys
 from mcp_progress_monitor.gui.key_table import add_keys
-from mcp_progress_monitor.gui.servers.actions import (
-    WITHOUT_CHANGE,
-    LevelMenu,
-    ResourceMenu,
-    ServerAction,
-    ServerActions,
-    can,
-    can_all,
+from mcp_progress_monitor.gui.servers.commands import (
+    COPY,
+    OPEN,
+    RULES,
+    SERVER_COMMANDS,
+    SERVER_MENU,
+    TASKS,
 )
+from mcp_progress_monitor.gui.servers.menus import LevelMenu, ResourceMenu
 from mcp_progress_monitor.gui.servers.model import (
     ABOUT,
     BADGE,
@@ -41,8 +43,8 @@ from mcp_progress_monitor.gui.servers.model import (
     STORY,
     ServerRow,
     ServersModel,
+    Standing,
     has_resource_updates,
-    lists_tasks,
 )
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -196,77 +198,37 @@ class ServerFilterEdit(QLineEdit):
         self._glass.setIcon(self._appearance.icon("search"))
 
 
-_CHANGES: Final = {
-    ServerAction.EDIT: "edit_requested",
-    ServerAction.CLONE: "clone_requested",
-    ServerAction.KEEP: "keep_requested",
-    ServerAction.DOCTOR: "doctor_requested",
-    ServerAction.STDERR: "stderr_requested",
-    ServerAction.FINDINGS: "findings_requested",
-    ServerAction.JOBS: "jobs_requested",
-    ServerAction.TRAFFIC: "traffic_requested",
-    ServerAction.RULES: "rules_requested",
-    ServerAction.ROOTS: "roots_requested",
-    ServerAction.TASKS: "tasks_requested",
-    ServerAction.SIGN_OUT: "sign_out_requested",
-    ServerAction.WATCH: "watch_requested",
-    ServerAction.REMOVE: "server_remove_requested",
-    ServerAction.CONNECT: "connect_requested",
-    ServerAction.DISCONNECT: "disconnect_requested",
-    ServerAction.RESTART: "restart_requested",
-}
-"""Signals whose only argument is a server's name."""
-
-
 class ServerList(QWidget):
-    """One row for each server; every action is a signal."""
+    """One row for each server, with the commands on the selection."""
 
-    connect_requested = Signal(str)
-    disconnect_requested = Signal(str)  # also cancels the reconnect of a server that waits for it
-    restart_requested = Signal(str)
-    sign_out_requested = Signal(str)  # the tokens of a sign-in in the browser are to be deleted
-    edit_requested = Signal(str)
-    clone_requested = Signal(str)
-    keep_requested = Signal(str)  # a server of this run is to be saved in the catalogue
-    disable_requested = Signal(str, bool)
-    """A server's name, and whether it is to be disabled (or enabled)."""
-    connect_at_start_requested = Signal(str, bool)
-    move_requested = Signal(str, int)
-    """A server's name and its new position, from 0: among the saved ones if it is saved."""
-    server_remove_requested = Signal(str)
-    doctor_requested = Signal(str)
-    stderr_requested = Signal(str)
-    findings_requested = Signal(str)  # what is wrong with a server is to be listed
-    jobs_requested = Signal(str)  # only the jobs of a server are to be listed
-    traffic_requested = Signal(str)  # only the messages of a server are to be shown
-    server_opened = Signal(str)
-    """Double click or Enter on a connected server: its details are to be shown."""
     server_add_requested = Signal()
     url_add_requested = Signal()
     import_requested = Signal()
     export_requested = Signal()
-    rules_requested = Signal(str)  # the rules for a server's questions are to be shown
-    roots_requested = Signal(str)  # the folders that a server may use are to be shown
     log_level_requested = Signal(str, object)
     """A server's name, and the requested level of log messages; None for its default."""
-    tasks_requested = Signal(str)  # the tasks of a server are to be listed
-    watch_requested = Signal(str)
-    """A saved server is to be watched in the clients that start it, or no longer."""
     watch_clients_requested = Signal()  # the servers of other clients are to be shown
     subscription_requested = Signal(str, str, bool)
     """A server's name, a resource's URI, and whether to subscribe to its updates."""
 
     def __init__(
-        self, servers: ServersModel, appearance: Appearance, parent: QWidget | None = None
+        self,
+        servers: ServersModel,
+        appearance: Appearance,
+        commands: Commands,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._servers = servers
         self._appearance = appearance
-        self._is_read_only = False
+        self._is_read_only = bool(commands.why_read_only)
         self.shown = ServerFilter(servers, self)
         self.view = QListView(self)
         self.filter = ServerFilterEdit(self.shown, appearance, self)
-        self.actions_ = ServerActions(self.view, appearance, self)
+        self.commands: Final = CommandActions(
+            SERVER_COMMANDS, commands, self.view, appearance, self._chosen, id_of=attrgetter("name")
+        )
+        commands.carry_out(COPY, self._copy)
         self._menu = QMenu(self)
         self._levels = LevelMenu(self)
         self._resources = ResourceMenu(self)
@@ -280,7 +242,7 @@ class ServerList(QWidget):
         self._lay_out()
         self._connect()
         self._recolour()
-        self._enable()
+        self.commands.refresh()
 
     def current(self) -> ServerSnapshot | None:
         """The current server."""
@@ -291,12 +253,18 @@ class ServerList(QWidget):
         indexes = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
         return [row for row in (index.data(ROW) for index in indexes) if isinstance(row, ServerRow)]
 
-    def set_read_only(self, why: str) -> None:
-        """Disable every action that changes servers; `why` becomes the tool tip."""
-        self._is_read_only = True
-        self._add.hide()
-        self.actions_.set_tips(why)
-        self._enable()
+    def _chosen(self) -> list[ServerRow]:
+        """The selected servers, and where each stands."""
+        rows = self.selected()
+        has_catalogue = self._servers.has_catalogue
+        may_move = has_catalogue and not self.shown.is_on and len(rows) == 1
+        found = []
+        for row in rows:
+            at = self._servers.row_of(row.name) if may_move else None
+            place, count = (0, 1) if at is None else self._servers.place(at)
+            standing = Standing(has_catalogue, place > 0, place < count - 1, len(rows) == 1)
+            found.append(row._replace(standing=standing))
+        return found
 
     def _current(self) -> ServerRow | None:
         row = self.view.currentIndex().data(ROW)
@@ -325,6 +293,7 @@ class ServerList(QWidget):
         ):
             self._adding.addAction(text).triggered.connect(wanted)
         self._add.setMenu(self._adding)
+        self._add.setHidden(self._is_read_only)
         self._heading.add_button(self._add)
         self._heading.set_buddy(self.view)
 
@@ -342,46 +311,21 @@ class ServerList(QWidget):
         add_keys(self.view, "servers.add", self._on_insert, [self._add])
         self._levels.level_chosen.connect(self._on_level_chosen)
         self._resources.subscription_changed.connect(self._on_subscription_changed)
-        self.actions_.requested.connect(self._on_requested)
         view.customContextMenuRequested.connect(self._on_menu_requested)
         view.doubleClicked.connect(self._on_open)
-        view.selectionModel().selectionChanged.connect(self._enable)
-        view.selectionModel().currentChanged.connect(self._enable)
+        view.selectionModel().selectionChanged.connect(self.commands.refresh)
+        view.selectionModel().currentChanged.connect(self.commands.refresh)
         self._servers.dataChanged.connect(self._on_data_changed)
         for signal in (self._servers.rowsMoved, self.shown.rowsRemoved, self.shown.rowsInserted):
-            signal.connect(self._enable)
+            signal.connect(self.commands.refresh)
         self._appearance.changed.connect(self._recolour)
-
-    def _offers(self, row: ServerRow) -> frozenset[ServerAction]:
-        has_tasks = lists_tasks(row.server)
-        return can(row, has_catalogue=self._servers.has_catalogue, lists_tasks=has_tasks)
-
-    def _moves(self, row: ServerRow) -> frozenset[ServerAction]:
-        """Where a server can be moved: nowhere while some are hidden."""
-        at = self._servers.row_of(row.name)
-        if at is None or self.shown.is_on or not self._servers.has_catalogue:
-            return frozenset()
-        place, count = self._servers.place(at)
-        found = {ServerAction.UP: place > 0, ServerAction.DOWN: place < count - 1}
-        return frozenset(request for request, is_offered in found.items() if is_offered)
-
-    @Slot()
-    def _enable(self) -> None:
-        """Enable the actions that apply to the selection."""
-        rows = self.selected()
-        enabled = can_all([self._offers(row) for row in rows]) if rows else frozenset()
-        if len(rows) == 1:
-            enabled |= self._moves(rows[0])
-        self.actions_.offer(enabled & WITHOUT_CHANGE if self._is_read_only else enabled)
-        at_start = [row.entry.connects_at_start for row in rows if row.entry is not None]
-        self.actions_[ServerAction.AT_START].setChecked(bool(at_start) and all(at_start))
 
     @Slot(QModelIndex, QModelIndex)
     def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
         chosen = self.view.selectionModel()
         for at in range(first.row(), last.row() + 1):
             if chosen.isSelected(self.shown.mapFromSource(self._servers.index(at))):
-                self._enable()
+                self.commands.refresh()
                 return
 
     @Slot()
@@ -402,109 +346,36 @@ class ServerList(QWidget):
 
     def _fill_menu(self, rows: Sequence[ServerRow]) -> None:
         """What can be done with `rows`; what cannot is left out."""
-        if self._is_read_only:
-            self._add_group(ServerAction.OPEN)
-        self._add_group(
-            ServerAction.CONNECT,
-            ServerAction.DISCONNECT,
-            ServerAction.RESTART,
-            ServerAction.SIGN_OUT,
-        )
-        self._add_group(ServerAction.JOBS, ServerAction.TRAFFIC)
-        self._add_group(
-            ServerAction.DOCTOR, ServerAction.STDERR, ServerAction.FINDINGS, ServerAction.COPY
-        )
-        if len(rows) == 1 and rows[0].is_there and not self._is_read_only:
-            self._add_settings(rows[0].server)
-        self._add_group(
-            ServerAction.EDIT,
-            ServerAction.CLONE,
-            ServerAction.KEEP,
-            ServerAction.AT_START,
-            ServerAction.DISABLE,
-            ServerAction.ENABLE,
-        )
-        self._add_group(ServerAction.WATCH)
-        self._add_group(ServerAction.UP, ServerAction.DOWN)
-        self._add_group(ServerAction.REMOVE)
-        self.actions_[ServerAction.WATCH].setText(_watch_text(rows))
-        self.actions_[ServerAction.DISCONNECT].setText(self._disconnect_text(rows))
+        self.commands.refresh()
+        for group in ((OPEN,), *SERVER_MENU) if self._is_read_only else SERVER_MENU:
+            actions = [each for each in self.commands.some(group) if each.isEnabled()]
+            if actions and self._menu.actions():
+                self._menu.addSeparator()
+            self._menu.addActions(actions)
+            if RULES in group and actions and len(rows) == 1:
+                self._add_settings(rows[0].server, self.commands[TASKS])
 
-    def _disconnect_text(self, rows: Sequence[ServerRow]) -> str:
-        """The text of the Disconnect action by the server's state."""
-        if len(rows) == 1 and rows[0].awaits_turn:
-            return "S&top waiting"
-        is_restarting = len(rows) == 1 and rows[0].server.state is ServerState.WAITING
-        return "S&top restarting" if is_restarting else "&Disconnect"
-
-    def _add_group(self, *enabled: ServerAction) -> None:
-        offered = [
-            self.actions_[request] for request in enabled if self.actions_[request].isEnabled()
-        ]
-        if offered and self._menu.actions():
-            self._menu.addSeparator()
-        self._menu.addActions(offered)
-
-    def _add_settings(self, server: ServerSnapshot) -> None:
-        self._add_group(ServerAction.RULES, ServerAction.ROOTS)
+    def _add_settings(self, server: ServerSnapshot, before: QAction) -> None:
         self._levels.show_level(server.settings.log_level)
-        self._menu.addMenu(self._levels)
+        self._menu.insertMenu(before, self._levels)
         if has_resource_updates(server):
             self._resources.show_server(server)
-            self._menu.addMenu(self._resources)
-        if self.actions_[ServerAction.TASKS].isEnabled():
-            self._menu.addAction(self.actions_[ServerAction.TASKS])
+            self._menu.insertMenu(before, self._resources)
 
     @Slot()
     def _on_insert(self) -> None:
         if not self._is_read_only:
             self.server_add_requested.emit()
 
-    @Slot(object)
-    def _on_requested(self, request: ServerAction) -> None:
-        """Emit an action for each selected server that it applies to."""
-        if request is ServerAction.OPEN:
-            self._on_open()
-        elif request is ServerAction.COPY:
-            self._copy()
-        else:
-            for row in self.selected():
-                if request in self._offers(row) | self._moves(row):
-                    self._ask(request, row)
-
-    def _ask(self, request: ServerAction, row: ServerRow) -> None:
-        if request in _CHANGES:
-            getattr(self, _CHANGES[request]).emit(row.name)
-        elif request in {ServerAction.DISABLE, ServerAction.ENABLE}:
-            self.disable_requested.emit(row.name, request is ServerAction.DISABLE)
-        elif request is ServerAction.AT_START:
-            is_wanted = self.actions_[ServerAction.AT_START].isChecked()
-            self.connect_at_start_requested.emit(row.name, is_wanted)
-        else:
-            self._move(row, -1 if request is ServerAction.UP else 1)
-
-    def _move(self, row: ServerRow, by: int) -> None:
-        at = self._servers.row_of(row.name)
-        if at is not None:
-            place, _count = self._servers.place(at)
-            self.move_requested.emit(row.name, place + by)
-
-    @Slot()
     @Slot(QModelIndex)
     def _on_open(self) -> None:
         row = self._current()
-        if row is None or not row.is_there:
-            return
-        if row.server.state.is_up or self._is_read_only:
-            self.server_opened.emit(row.name)
-        elif not row.is_disabled:
-            self.connect_requested.emit(row.name)
+        if row is not None:
+            self.commands.run(OPEN, [row])
 
-    def _copy(self) -> None:
+    def _copy(self, _names: Sequence[str]) -> None:
         chosen = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
-        text = "\n\n".join(str(index.data(STORY)) for index in chosen)
-        if text:
-            QGuiApplication.clipboard().setText(text)
+        QGuiApplication.clipboard().setText("\n\n".join(str(i.data(STORY)) for i in chosen))
 
     @Slot(object)
     def _on_level_chosen(self, level: str | None) -> None:
@@ -517,13 +388,3 @@ class ServerList(QWidget):
         server = self.current()
         if server is not None:
             self.subscription_requested.emit(server.name, uri, is_wanted)
-
-
-def _watch_text(rows: Sequence[ServerRow]) -> str:
-    """Where a server can be watched: in the client that it was imported from, if any."""
-    from mcp_progress_monitor.catalogue.clients import KNOWN  # late: not needed for the first paint
-
-    entry = rows[0].entry if len(rows) == 1 else None
-    origin = "" if entry is None else entry.origin
-    title = next((each.title for each in KNOWN if origin.startswith(each.title)), "a client")
-    return f"&Watch in {title}…"

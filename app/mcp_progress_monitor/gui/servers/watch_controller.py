@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Slot
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
+from mcp_progress_monitor.gui.servers import commands
 from mcp_progress_monitor.gui.servers.import_controller import project_folder
 from mcp_progress_monitor.gui.window_commands import WATCH
 from mcp_progress_monitor.recording.settings import load_settings
@@ -57,6 +58,7 @@ class WatchController(QObject):
     def ask(self) -> None:
         self._open(None)
 
+    @carries_out(commands.WATCH)
     @Slot(str)
     def ask_for_server(self, name: str) -> None:
         """Show them with the saved server of that name checked, in all clients that have it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import (
@@ -16,14 +17,22 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QListView, QMenu, QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.commands import CommandActions, Commands
 from mcp_progress_monitor.gui.common.controls import SideHeading, plain_tip
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate, dress_side_list
-from mcp_progress_monitor.gui.common.tables import RowKeys, row_action
+from mcp_progress_monitor.gui.common.tables import RowKeys
+from mcp_progress_monitor.gui.servers.commands import (
+    WATCHED_COMMANDS,
+    WATCHED_COPY,
+    WATCHED_DISMISS,
+    WATCHED_MENU,
+    WATCHED_TRAFFIC,
+)
 from mcp_progress_monitor.gui.theme import GAP, Tone
 from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
 from mcp_progress_monitor.wording import watched as watched_texts
@@ -197,34 +206,17 @@ class WatchedDelegate(SideDelegate):
         painter.restore()
 
 
-_MADE: Final = (
-    # key, text, icon, shortcut
-    ("traffic", "Show in &Traffic", "log", "Return"),
-    ("jobs", "Show &jobs", "jobs", ""),
-    ("stderr", "S&how stderr", "stderr", "Ctrl+Shift+E"),
-    ("findings", "Show &findings", "warning", ""),
-    ("call", "&New call…", "new-call", ""),
-    ("recording", "Open &recording", "open", ""),
-    ("copy", "Co&py details", "copy", "Ctrl+C"),
-    ("dismiss", "Re&move ended sessions", "remove", "Del"),
-)
-
-
 class WatchedList(QWidget):
-    """Lists the watched servers; hidden while there are none. Every action is a signal."""
+    """Lists the watched servers, with the commands on them; hidden while there are none."""
 
-    jobs_requested = Signal(str)
-    traffic_requested = Signal(str)  # only the messages of a server are to be shown
-    stderr_requested = Signal(str)
-    findings_requested = Signal(str)  # the findings of a server, or its client, are to be listed
-    recording_requested = Signal(object)
-    """The path of a tap's recording, to be opened in another window."""
     grew = Signal()  # there are more rows, which need more room
-    dismiss_requested = Signal(object)
-    """`tuple[str, ...]`: servers with ended sessions, to be removed from the list."""
 
     def __init__(
-        self, model: WatchedModel, appearance: Appearance, parent: QWidget | None = None
+        self,
+        model: WatchedModel,
+        appearance: Appearance,
+        commands: Commands,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._model = model
@@ -235,7 +227,15 @@ class WatchedList(QWidget):
         self._heading = SideHeading("Watched", appearance, self)
         self._menu = QMenu(self)
         self._menu.setToolTipsVisible(True)
-        self._actions = {made[0]: self._action(*made) for made in _MADE}
+        self.commands: Final = CommandActions(
+            WATCHED_COMMANDS,
+            commands,
+            self.view,
+            appearance,
+            self._chosen,
+            id_of=attrgetter("name"),
+        )
+        commands.carry_out(WATCHED_COPY, self._copy)
         self._set_up_view()
         in_column(self._heading, (self.view, 1), of=self, margins=0, spacing=0)
         self._heading.set_buddy(self.view)
@@ -243,9 +243,6 @@ class WatchedList(QWidget):
         self._connect()
         self._recolour()
         self._show_if_any()
-
-    def action(self, key: str) -> QAction:
-        return self._actions[key]
 
     def current(self) -> WatchedSnapshot | None:
         """The current server."""
@@ -258,11 +255,9 @@ class WatchedList(QWidget):
         height = sum(self.view.sizeHintForRow(row) for row in rows)
         return QSize(190, self._heading.sizeHint().height() + max(height, 60) + GAP)
 
-    def _action(self, key: str, text: str, _icon: str, shortcut: str) -> QAction:
-        action = row_action(self.view, f"watched.{key}", text, shortcut)
-        action.setData(key)
-        action.triggered.connect(self._on_triggered)
-        return action
+    def _chosen(self) -> list[WatchedSnapshot]:
+        current = self.current()
+        return [] if current is None else [current]
 
     def _set_up_view(self) -> None:
         view = self.view
@@ -302,52 +297,26 @@ class WatchedList(QWidget):
 
     @Slot()
     def _enable(self) -> None:
-        """Enable the actions that apply to the current server."""
-        current = self.current()
-        for action in self._actions.values():
-            action.setEnabled(current is not None)
-        self._actions["call"].setEnabled(False)
-        if current is not None:
-            why = watched_texts.why_no_call(current.client)
-            self._actions["call"].setToolTip(plain_tip(why))
-        self._actions["stderr"].setEnabled(
-            current is not None and current.server.definition.transport == "stdio"
-        )
+        """Enable the commands that apply to the current server, or to any that ended."""
+        self.commands.refresh()
         is_any_over = any(not server.is_live for server in self._model.servers())
-        self._actions["dismiss"].setEnabled(is_any_over)
+        self.commands[WATCHED_DISMISS].setEnabled(is_any_over)
 
     @Slot()
     def _recolour(self) -> None:
-        for key, _text, icon, _shortcut in _MADE:
-            self._actions[key].setIcon(self._appearance.icon(icon))
         self.view.viewport().update()
 
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
-        self._menu.clear()
         if isinstance(self.view.indexAt(place).data(WATCHED), WatchedSnapshot):
-            shown = list(self._actions.values())
-            self._menu.addActions(shown[:5])
-            self._menu.addSeparator()
-            self._menu.addActions(shown[5:])
+            self.commands.fill(self._menu, WATCHED_MENU)
+            self._enable()
             self._menu.popup(self.view.viewport().mapToGlobal(place))
 
     @Slot(QModelIndex)
     def _on_double_clicked(self, _index: QModelIndex) -> None:
-        self._actions["traffic"].trigger()
+        self.commands.run(WATCHED_TRAFFIC, self._chosen())
 
-    @Slot()
-    def _on_triggered(self) -> None:
-        action, current = self.sender(), self.current()
-        key = action.data() if isinstance(action, QAction) else ""
-        if key == "dismiss":
-            over = (server.name for server in self._model.servers() if not server.is_live)
-            self.dismiss_requested.emit(tuple(over))
-        elif current is None:
-            return
-        elif key in {"traffic", "jobs", "stderr", "findings"}:
-            getattr(self, f"{key}_requested").emit(current.name)
-        elif key == "recording":
-            self.recording_requested.emit(current.path)
-        elif key == "copy":
+    def _copy(self, _name: str) -> None:
+        for current in self._chosen():
             QGuiApplication.clipboard().setText(watched_texts.details(current))
