@@ -360,9 +360,11 @@ class TestInterrupts:
         assert complaints(err) == ""
         assert not is_running(tmp_path)
 
-    def test_the_user_is_reported_the_wait(self, started: list[subprocess.Popen[str]]) -> None:
-        arguments = ("--arg", "on_cancel=result", "--arg", "steps=100000")
-        process = start("call", "--demo", "known_total", *arguments)
+    def test_the_user_is_reported_the_wait(
+        self, started: list[subprocess.Popen[str]], server_command: tuple[str, ...]
+    ) -> None:
+        arguments = ("--arg", "on_cancel=result", "--arg", "steps=100000", "--", *server_command)
+        process = start("call", "known_total", *arguments)
         started.append(process)
         assert process.stderr is not None
         assert "Step" in process.stderr.readline()
@@ -420,18 +422,15 @@ class TestInterrupts:
 
     @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
     def test_who_leaves_at_once_is_reported_each_call_before_the_connection(
-        self, started: list[subprocess.Popen[str]], second: signal.Signals
+        self,
+        started: list[subprocess.Popen[str]],
+        second: signal.Signals,
+        server_command: tuple[str, ...],
     ) -> None:
-        arguments = (
-            "--arg",
-            "interval_s=0.05",
-            "--arg",
-            "on_cancel=ignore",
-            "--repeat",
-            "2",
-            "--json",
-        )
-        process = start("call", "--demo", "known_total", "--arg", "steps=100000", *arguments)
+        given = ("steps=100000", "interval_s=0.05", "on_cancel=ignore")
+        arguments = [word for each in given for word in ("--arg", each)]
+        arguments += ["--repeat", "2", "--json", "--", *server_command]
+        process = start("call", "known_total", *arguments)
         started.append(process)
         wait_for(process, "progress")
         if second is signal.SIGINT:

@@ -140,7 +140,7 @@ def test_any_number_of_sessions_is_read_in_bounded_memory(tmp_path: Path) -> Non
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert playback.timeline.end == 4_000
-    assert peak < 20_000_000
+    assert peak < 22_000_000  # of a thousand servers the definitions are kept
 
 
 def test_lines_in_any_order_are_read(tmp_path: Path) -> None:
