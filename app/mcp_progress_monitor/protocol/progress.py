@@ -20,7 +20,7 @@ from mcp_progress_monitor.protocol.lenient_json import Elided, has_escaped_colon
 from mcp_progress_monitor.protocol.messages import PROGRESS_TOKEN, ProgressMethod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from mcp_progress_monitor.protocol.facts import Fact, Side
     from mcp_progress_monitor.protocol.frames import Frame, PlainTick, Stamp
@@ -85,27 +85,33 @@ def take_plain(  # noqa: C901  # one loop: a call for each message would take a 
     no key twice. Local names and one tuple: this runs for every message of a flood.
     """
     owner_of, token_of, add = ledger.token_owners.get, ledger.tokens, ticks.append
-    decode, absent = decode_plain, _ABSENT
+    decode: Callable[[bytes], PlainProgress | _OpenProgress] = decode_plain
+    absent = _ABSENT
     for number, stamp, raw in rows:
         if stamp is None or b"progress" not in raw:
             return True
         try:
-            params: PlainParams | _OpenParams = decode(raw).params
-        except ValueError:
-            found = _open_params(raw)
-            if found is None:
+            params = decode(raw).params
+        except (ValueError, RecursionError):
+            if decode is _decode_open:
                 return True
-            params = found
+            # An error costs as much as two messages, and the next one is probably like this one.
+            decode = _decode_open
+            try:
+                params = decode(raw).params
+            except (ValueError, RecursionError):
+                return True
         request = owner_of(params.progressToken)
         if request is None or (here is not None and request != here):
             return True
         total: Any = params.total
         text: Any = params.message
-        if type(params) is PlainParams:
-            # Every key has its colon: see `lenient_json.repeated_keys`.
-            colons = raw.count(b":") - _LEAST_KEYS - (total is not absent) - (text is not absent)
-            if colons and not _are_in_strings(colons, raw, params):
-                return True
+        # Every key has its colon: see `lenient_json.repeated_keys`.
+        colons = raw.count(b":") - _LEAST_KEYS - (total is not absent) - (text is not absent)
+        if not colons or _are_in_strings(colons, raw, params):
+            decode = decode_plain
+        elif decode is decode_plain or read_object(raw) is None:
+            return True
         if total is absent:
             total = None
         if text is absent:
@@ -117,16 +123,7 @@ def take_plain(  # noqa: C901  # one loop: a call for each message would take a 
     return False
 
 
-def _open_params(raw: bytes) -> _OpenParams | None:
-    """The parameters of progress with further members; None if it is not sound."""
-    try:
-        params = _decode_open(raw).params
-    except (ValueError, RecursionError):
-        return None
-    return None if read_object(raw) is None else params
-
-
-def _are_in_strings(colons: int, raw: bytes, params: PlainParams) -> bool:
+def _are_in_strings(colons: int, raw: bytes, params: PlainParams | _OpenParams) -> bool:
     """Tell whether so many `colons` are in the token and the message, none written as an escape."""
     token, text = params.progressToken, params.message
     in_token = token.count(":") if isinstance(token, str) else 0
