@@ -203,7 +203,7 @@ def client_of_file(path: Path, document: Any) -> McpClient:
 
 
 class _Signs:
-    """What a file shows of the client that it belongs to."""
+    """Evidence in a file for the client that it belongs to."""
 
     def __init__(self, path: Path, document: Any) -> None:
         self._name, self._folder = path.name, path.absolute().parent.name

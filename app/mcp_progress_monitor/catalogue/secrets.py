@@ -50,7 +50,7 @@ def in_keyring(definition: ServerDefinition, keyring: Keyring) -> ServerDefiniti
     May block for long: call it in a thread.
 
     Raises:
-        UserError: there is no keyring, or it is locked.
+        UserError: the keyring is missing or locked.
     """
 
     def put(name: str, value: str) -> str:

@@ -209,7 +209,7 @@ def kept_answers(
     `prefix` starts their names there. May block for long: call it in a thread.
 
     Raises:
-        UserError: there is no keyring, or it is locked.
+        UserError: the keyring is missing or locked.
     """
     secret = _secret_answers(asks, answers)
     kept = {id_: stored(f"{prefix}/{id_}", value, keyring) for id_, value in secret.items()}

@@ -33,7 +33,7 @@ class ExportFormat(NamedTuple):
 
 
 class ExportOptions(NamedTuple):
-    """What to export.
+    """The choices of one export.
 
     `wanted` selects frames; in a report, their jobs; in HAR, their exchanges. `job` limits it to
     one job. `title` is that of a report of several jobs.

@@ -159,7 +159,7 @@ class KindPredicate:
 
 
 class Span(NamedTuple):
-    """What a comparison means by a value: the numbers from `begin` to just before `end`."""
+    """The numbers that a comparison matches: from `begin` to just before `end`."""
 
     begin: float
     end: float

@@ -1,4 +1,4 @@
-"""What is dragged onto the window: local files, or an address."""
+"""Reads drags onto the window: local files, or an address."""
 
 from __future__ import annotations
 

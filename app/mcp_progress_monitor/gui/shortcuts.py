@@ -249,7 +249,7 @@ class Shortcuts(QObject):
         return {name: list(others.values()) for name, others in found.items()}
 
     def _give(self, command: Command, keys: Sequence[QKeySequence]) -> None:
-        """Give a command its keys; the parts that it stands for have them too."""
+        """Set the keys of a command, and of the parts that share it."""
         command.set_keys(keys)
         if command.name in KEY_TABLE:
             for window in QApplication.topLevelWidgets():

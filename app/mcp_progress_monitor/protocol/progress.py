@@ -79,7 +79,7 @@ def take_plain(  # noqa: C901  # one loop: a call for each message would take a 
     here: int | None,
     ticks: list[PlainTick],
 ) -> bool:
-    """Add messages to `ticks` up to the first that is no plain progress; True if there is one.
+    """Add messages to `ticks` before the first other message; True if there is one.
 
     Plain progress has an active token, of the request `here` if it is not None, sound numbers and
     no key twice. Local names and one tuple: this runs for every message of a flood.

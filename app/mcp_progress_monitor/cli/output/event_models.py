@@ -53,7 +53,7 @@ class Progress(_Reply):
     event: Literal["progress"]
     job: _Job
     token: Annotated[Any, Field(description="as received")]
-    progress: Annotated[_Number | None, Field(description="null if it is no number")]
+    progress: Annotated[_Number | None, Field(description="null unless it is a number")]
     total: _Number | None
     message: str | None
     rate: Annotated[_Number | None, Field(description="units per second")]

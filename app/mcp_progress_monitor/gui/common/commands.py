@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Takes(enum.Enum):
-    """What a command acts on."""
+    """How many rows a command acts on."""
 
     NOTHING = enum.auto()
     CURRENT = enum.auto()
@@ -43,7 +43,7 @@ class Takes(enum.Enum):
 
 
 class Words(NamedTuple):
-    """What a command is called for one row, where its declaration does not fit."""
+    """Texts of a command for one row, where those of its declaration do not fit."""
 
     text: str = ""
     tip: str = ""
@@ -137,7 +137,7 @@ def carries_out(command: Command, *given: object) -> Callable[[F], F]:
 class Commands:
     """The commands of a window: who carries out which, and why some are never available.
 
-    Until the program behind the window is loaded, nobody carries them out.
+    They do nothing until the program behind the window is loaded.
     """
 
     def __init__(self, why_read_only: str = "") -> None:
@@ -160,7 +160,7 @@ class Commands:
         return command.id in self._carriers
 
     def is_offered(self, command: Command) -> bool:
-        """Whether the command can ever apply in this window."""
+        """False for commands that a read-only window never carries out."""
         return not (command.live_only and self.why_read_only)
 
     def run(self, command: Command, *arguments: object) -> None:
@@ -202,7 +202,7 @@ class CommandAction(QAction):
         self._tell()
 
     def tip(self) -> str:
-        """What the command does now and its key, or why it is not available."""
+        """Describe the command and its current key, or say why it is not available."""
         words = self._words or Words()
         said = words.tip or self.command.tip or self.text().replace("&", "")
         return self._why or words.why or with_key(said, self.shortcuts())
@@ -350,7 +350,7 @@ def button_tip(view: QWidget, command: Command, row: object) -> str:
 
 
 class _OnOneRow:
-    """What controls of one row share: the row, the words for it, and the tip with the key."""
+    """Base of a row's controls: the row, its texts, and the tip with the key."""
 
     def __init__(self, command: Command, actions: CommandActions) -> None:
         self.command: Final = command
@@ -359,12 +359,12 @@ class _OnOneRow:
 
     @property
     def is_offered(self) -> bool:
-        """Whether the command applies to the row, in this window."""
+        """True if the command applies to the row in this window."""
         is_there = self.row is not None and bool(self.command.of([self.row]))
         return is_there and self.actions.commands.is_offered(self.command)
 
     def tip(self) -> str:
-        """What the command does to the row, and its current key."""
+        """Describe what the command does to the row, with its current key."""
         command, commands = self.command, self.actions.commands
         if not commands.is_offered(command):
             return commands.why_read_only

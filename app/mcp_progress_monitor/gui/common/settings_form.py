@@ -49,7 +49,7 @@ class Control(NamedTuple):
     edited: Sequence[SignalInstance]
     show: Callable[[Any], object]
     read: Callable[[Any], Any]
-    is_labelled: bool = False  # by itself
+    is_labelled: bool = False  # the widget has its own label
 
 
 def _flag(row: rows.Flag, parent: QWidget) -> Control:
@@ -174,7 +174,7 @@ class SettingsForm(QWidget):
     ) -> None:
         """`servers` have choices of their own; `facts` are filled into notes.
 
-        What is no page has neither headings nor buttons.
+        Without `is_page`, the form has no headings and no buttons.
         """
         super().__init__(parent)
         self.values = values

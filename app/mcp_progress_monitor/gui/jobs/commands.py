@@ -22,9 +22,9 @@ _CANCELLABLE: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NE
 
 
 def is_cancellable(job: JobSnapshot) -> bool:
-    """Whether `job` can be cancelled, or its automatic resuming stopped.
+    """True if `job` can be cancelled, or its automatic resuming stopped.
 
-    A server's request cannot be cancelled by us: it is answered.
+    We answer a server's request, we do not cancel it.
     """
     if job.sender is Side.SERVER or is_watched(job):
         return False
@@ -49,7 +49,7 @@ def has_broken_stream(job: JobSnapshot) -> bool:
 
 
 def is_answerable(job: JobSnapshot) -> bool:
-    """Whether `job` waits for an answer of the user, or is itself the question."""
+    """True if `job` waits for an answer of the user, or is itself the question."""
     if is_watched(job):
         return False
     is_question = job.sender is Side.SERVER and not job.state.is_over
@@ -58,11 +58,6 @@ def is_answerable(job: JobSnapshot) -> bool:
 
 def is_resumable(job: JobSnapshot) -> bool:
     return job.can_resume or job.can_resume_here
-
-
-def is_resumable_here(job: JobSnapshot) -> bool:
-    """Whether `job` is another client's and can be resumed on a connection of ours."""
-    return job.can_resume_here
 
 
 def may_be_picked_up(job: JobSnapshot) -> bool:
