@@ -29,7 +29,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _method_calls(module: Module, *names: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         function = node.func if isinstance(node, ast.Call) else None
         if isinstance(function, ast.Attribute) and function.attr in names:
             yield cast("ast.Call", node), function
@@ -86,9 +86,7 @@ def loose_tasks(module: Module) -> list[str]:
     if not module.has(*_LOOSE_TASKS, "create_task"):
         return []
     named = [
-        _at(module, node, _mention(node))
-        for node in ast.walk(module.tree)
-        if _mention(node) in _LOOSE_TASKS
+        _at(module, node, _mention(node)) for node in module.nodes if _mention(node) in _LOOSE_TASKS
     ]
     started = [
         _at(module, call, f"{_name(function.value)}.create_task")
@@ -115,7 +113,7 @@ def own_resource_paths(module: Module) -> list[str]:
     found = [f"imports {n}" for n in sorted(module.imported) if n == "importlib.resources"]
     found += [
         f"{node.id} used"
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Name) and node.id == "__file__"
     ]
     return [_at(module, module.tree, what) for what in found]
@@ -197,7 +195,7 @@ def wire_names(module: Module) -> list[str]:
         return []
     return [
         _at(module, node, repr(node.value))
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Constant) and _is_wire_name(node.value)
     ]
 
@@ -225,7 +223,7 @@ def import_cycle(modules: Sequence[Module]) -> list[str]:
 
 
 def _imports(module: Module, known: set[str]) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom) and node.module:

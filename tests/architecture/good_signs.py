@@ -1,22 +1,25 @@
-"""Counts how easy the package is to find one's way in: `python -m tests.architecture.good_signs`.
+"""Counts the weight and shape of the code: `python -m tests.architecture.good_signs`.
 
-Prints one figure a line, with what it counts. `--no-tick` leaves out the measured one: what runs
-between a progress notification in a server's pipe and the pixels of its row.
+Prints one figure a line, with what it counts; those with a limit in `figures.toml` first.
+`--no-tick` leaves out the measured one: what runs between a progress notification in a server's
+pipe and the pixels of its row.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tests.architecture.source import APP, PACKAGE, ROOT, Module, modules
+from tests.architecture.source import APP, PACKAGE, ROOT, TESTS, Module, modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,14 +32,29 @@ _REPAINTS: Final = 30
 _MOST: Final = 0.8
 """The share of repaints that a function must have part in: timers have it in fewer."""
 _LONGEST_S: Final = 60.0
+_GUI: Final = f"{PACKAGE}.gui."
+_SHARED_ROOMS: Final = frozenset({"", "common", "schema_form"})
+_MANY_METHODS: Final = 40
+_SLACK: Final = 5
+_WEAK: Final = re.compile(r"(What|Whether|Those)\b")
+_GIVEN_UP: Final = re.compile(r"(?i)words|told|picture|drawer")
+_DECLARING: Final = (
+    *("cli/orders.py", "catalogue/clients.py", "exports/formats.py", "filtering/fields.py"),
+    *("findings/rules.py", "gui/user_settings.py", "gui/window_commands.py"),
+    *("gui/jobs/columns.py", "gui/jobs/commands.py", "gui/servers/commands.py"),
+    "gui/traffic/commands.py",
+)
+"""Modules that declare what a user sees: a command, option, setting, rule, field, column, …"""
+FIGURES: Final = TESTS / "architecture" / "figures.toml"
 _NO_FUNCTIONS: Final = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
 def main() -> None:
     """Print all figures."""
-    package = {_name(module): module for module in modules(f"app/{PACKAGE}")}
-    for name, figure in _read(package):
-        print(f"{figure:>8}  {name}")
+    for figure in limited():
+        print(f"{figure.counted:>8}  {figure.name} (at most {figure.limit})")
+    for name, count in _read(_package()):
+        print(f"{count:>8}  {name}")
     if "--no-tick" not in sys.argv:
         functions = _one_tick()
         files = {path for path, _ in functions}
@@ -46,6 +64,115 @@ def main() -> None:
             print("\n".join(f"{path}: {function}" for path, function in sorted(functions)))
 
 
+class Figure(NamedTuple):
+    """A count with a limit. `limit` is None for a name that `figures.toml` does not have."""
+
+    name: str
+    counted: int
+    limit: int | None
+
+    def error(self) -> str:
+        """Say what to do about a figure that rose, or whose limit no longer holds it."""
+        if self.limit is None:
+            return f"{self.name}: {self.counted}. Give it a limit in {FIGURES.name}."
+        if self.counted > self.limit:
+            return (
+                f"{self.name}: {self.counted}, at most {self.limit} are allowed. Make room, or name"
+                f" the feature that needs it in {FIGURES.name}."
+            )
+        if self.limit - self.counted > max(_SLACK, self.limit // 50):
+            return f"{self.name}: only {self.counted}. Lower its limit in {FIGURES.name}."
+        return ""
+
+
+def limited() -> list[Figure]:
+    """Count the figures that have a limit."""
+    stated = limits()
+    return [Figure(name, count, stated.get(name)) for name, count in _weights()]
+
+
+def limits() -> dict[str, int]:
+    """Read the limits: what was counted once, and what each feature since has needed."""
+    stated = tomllib.loads(FIGURES.read_text("utf-8"))
+    return {name: sum(rows.values()) for name, rows in stated.items()}
+
+
+def _weights() -> Iterator[tuple[str, int]]:
+    package, tests = _package(), modules("tests")
+    nodes = [node for module in package.values() for node in module.nodes]
+    sizes = [_methods(node) for node in nodes if isinstance(node, ast.ClassDef)]
+    window = f"{_GUI}main_window"
+    old = [len(_GIVEN_UP.findall(module.text)) for module in tests]
+    statements = sum(isinstance(node, ast.stmt) for node in nodes)
+    yield "lines of the package", sum(map(_lines, package.values()))
+    yield "lines of the tests", sum(map(_lines, tests))
+    yield "classes with 40 methods or more", sum(size >= _MANY_METHODS for size in sizes)
+    yield "methods of the largest class", max(sizes)
+    yield "modules that import main_window", sum(window in _imports(package, n) for n in package)
+    yield "imports from a room of the window up to its hubs", _arrows_up(package)
+    yield "words that the program gave up in tests", sum(old)
+    yield "docstrings that begin with what, whether or those", sum(map(_is_weak, nodes))
+    yield "statements for each thing declared", round(statements / _declared(package))
+
+
+def _package() -> dict[str, Module]:
+    return {_name(module): module for module in modules(f"app/{PACKAGE}")}
+
+
+def _lines(module: Module) -> int:
+    return module.text.count("\n")
+
+
+def _methods(node: ast.ClassDef) -> int:
+    return sum(isinstance(each, _FUNCTIONS) for each in node.body)
+
+
+def _arrows_up(package: Mapping[str, Module]) -> int:
+    """Count imports from a room to a module of the window that leads to rooms again."""
+    hubs = {
+        name
+        for name in package
+        if _room(name) == "" and any(_room(n) not in _SHARED_ROOMS for n in _reached(package, name))
+    }
+    return sum(len(_imports(package, name) & hubs) for name in package if _room(name))
+
+
+def _room(name: str) -> str:
+    """Return the package below `gui` that a module is in; "" outside."""
+    return name.removeprefix(_GUI).rpartition(".")[0] if name.startswith(_GUI) else ""
+
+
+def _reached(package: Mapping[str, Module], start: str) -> set[str]:
+    found, left = set[str](), [start]
+    while left:
+        new = {n for n in _imports(package, left.pop()) if n.startswith(_GUI)} - found
+        found |= new
+        left += new
+    return found
+
+
+def _is_weak(node: ast.AST) -> bool:
+    if not isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Module)):
+        return False
+    return bool(_WEAK.match(ast.get_docstring(node) or ""))
+
+
+def _declared(package: Mapping[str, Module]) -> int:
+    """Count what the tables of declarations have: each public name or row that is made there."""
+    paths = {f"app/{PACKAGE}/{path}" for path in _DECLARING}
+    found = [module for module in package.values() if module.path.as_posix() in paths]
+    return sum(_is_declaration(node) for module in found for node in module.nodes)
+
+
+def _is_declaration(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in {"FieldDefinition", "ColumnText"}
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Call):
+        return False
+    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    return isinstance(target, ast.Name) and not target.id.startswith("_")
+
+
 def _name(module: Module) -> str:
     parts = module.path.with_suffix("").parts[1:]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -53,8 +180,7 @@ def _name(module: Module) -> str:
 
 def _read(package: Mapping[str, Module]) -> Iterator[tuple[str, int]]:
     """Yield the figures that are read from the source."""
-    lengths = [module.text.count("\n") for module in package.values()]
-    yield "lines", sum(lengths)
+    lengths = list(map(_lines, package.values()))
     yield "modules", len(lengths)
     longer = [length for length in lengths if length > 1]  # not the docstrings of packages
     yield "lines in the median module", round(statistics.median(longer))
@@ -72,7 +198,7 @@ def _read(package: Mapping[str, Module]) -> Iterator[tuple[str, int]]:
 
 
 def _forwarders(module: Module) -> int:
-    return sum(isinstance(node, _FUNCTIONS) and _forwards(node) for node in ast.walk(module.tree))
+    return sum(isinstance(node, _FUNCTIONS) and _forwards(node) for node in module.nodes)
 
 
 def _forwards(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -118,7 +244,7 @@ def _classes(module: Module) -> Iterator[str]:
 
 def _spells_meta(module: Module) -> bool:
     return module.has("_meta") and any(
-        isinstance(node, ast.Constant) and node.value == "_meta" for node in ast.walk(module.tree)
+        isinstance(node, ast.Constant) and node.value == "_meta" for node in module.nodes
     )
 
 
@@ -128,7 +254,7 @@ def _callbacks(module: Module) -> int:
         isinstance(target, ast.Attribute)
         and target.attr.startswith("on_")
         and not (isinstance(target.value, ast.Name) and target.value.id == "self")
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Assign)
         for target in node.targets
     )

@@ -51,11 +51,16 @@ class Module:
         parts = self.path.with_suffix("").parts[1:]
         return ".".join(parts).removesuffix(".__init__")
 
-    @property
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree, from one walk."""
+        return list(ast.walk(self.tree))
+
+    @functools.cached_property
     def imported(self) -> set[str]:
         """Full names of all modules it imports, wherever in the file."""
         names: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 names.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module:

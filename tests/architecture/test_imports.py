@@ -231,7 +231,7 @@ def test_only_what_assembles_the_window_knows_it() -> None:
     knowing = {
         module.path.stem
         for module in modules("app")
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ImportFrom)
         and node.module == "mcp_progress_monitor.gui.main_window"
     }

@@ -50,7 +50,7 @@ def glued(found: Iterable[Module]) -> list[str]:
     return [
         f"{module.path.as_posix()}:{node.lineno}: {name}"
         for module in found
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.JoinedStr)
         for part, after in pairwise(node.values)
         if isinstance(part, ast.FormattedValue)
@@ -74,8 +74,8 @@ def twice(found: Iterable[Module]) -> list[str]:
 
 def _sentences(module: Module) -> Iterator[tuple[int, str]]:
     """Line and words of each text but docstrings; what is filled in is a `{}`."""
-    told = {id(part) for node in ast.walk(module.tree) for part in _parts(node)}
-    for node in ast.walk(module.tree):
+    told = {id(part) for node in module.nodes for part in _parts(node)}
+    for node in module.nodes:
         text = ""
         if isinstance(node, ast.JoinedStr):
             parts = (p.value if isinstance(p, ast.Constant) else "{}" for p in node.values)
