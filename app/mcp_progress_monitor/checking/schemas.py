@@ -24,7 +24,12 @@ from mcp_progress_monitor.protocol.facts import (
 )
 from mcp_progress_monitor.protocol.frames import raw_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
-from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.protocol.lenient_json import (
+    NotJsonError,
+    TooDeepError,
+    read_object,
+    read_value,
+)
 from mcp_progress_monitor.protocol.messages import CANCELLED, META, OF_TASKS, PROGRESS, VERSION_KEY
 
 if TYPE_CHECKING:
@@ -130,10 +135,12 @@ class SchemaChecks:
         if len(raw) > OVERSIZED:
             self.unchecked += 1
             return None
-        try:
-            message = as_object(read_value(raw).value)
-        except (NotJsonError, TooDeepError):
-            return None  # another rule reports that
+        message = read_object(raw)
+        if message is None:
+            try:
+                message = as_object(read_value(raw).value)
+            except (NotJsonError, TooDeepError):
+                return None  # another rule reports that
         value = message if due.member is None else message.get(due.member)
         try:
             found = first_error(due.schema.validator(due.name), value)

@@ -512,11 +512,12 @@ class Conversation:
             places: list[int] = []
             weight, most = 0, enough()
             while done < len(frames) and weight < most:
-                before = len(ticks)
+                before = len(ticks) + len(others)
                 some = itertools.islice(rows, int(min(most - weight, len(frames))))
-                has_odd = take_plain(some, ledger, exchanges.here, ticks)
-                done += len(ticks) - before
-                weight += len(ticks) - before
+                has_odd = take_plain(some, ledger, exchanges.here, ticks, others, places)
+                taken = len(ticks) + len(others) - before
+                done += taken
+                weight += taken
                 if has_odd:
                     facts = self._facts(frames[done])
                     others += facts

@@ -312,6 +312,9 @@ def raw_of(frames: Sequence[Frame], number: int) -> bytes:
 
     An event is not a message: closing a stream cancels a request, too.
     """
+    if isinstance(frames, FrameRun):
+        place = number - frames.first
+        return frames.raws[place] if 0 <= place < len(frames.raws) else b""
     if not frames:
         return b""
     place = number - frames[0].number  # numbers of a chunk have gaps only in recordings

@@ -115,13 +115,13 @@ def read_object(raw: bytes) -> dict[str, Any] | None:
         type(value) is dict
         and raw.count(b":") == colon_count(value)
         and not has_escaped_colon(raw)
-        and _is_shallow(raw)
+        and is_shallow(raw)
     )
     return value if is_exact else None
 
 
-def _is_shallow(raw: bytes) -> bool:
-    """Whether a text cannot be nested too deep: it is short, or has few brackets."""
+def is_shallow(raw: bytes) -> bool:
+    """Tell that a text cannot be nested too deep: it is short, or has few brackets."""
     return len(raw) < _SHALLOW_BYTES or raw.count(b"{") + raw.count(b"[") < DEEPEST
 
 

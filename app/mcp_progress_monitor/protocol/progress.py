@@ -14,21 +14,38 @@ from mcp_progress_monitor.protocol.facts import (
     NotificationReceived,
     ProgressReceived,
     RequestMade,
+    Side,
     UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.lenient_json import Elided, has_escaped_colon, read_object, shown
-from mcp_progress_monitor.protocol.messages import PROGRESS_TOKEN, ProgressMethod
+from mcp_progress_monitor.protocol.lenient_json import (
+    Elided,
+    colon_count,
+    has_escaped_colon,
+    is_shallow,
+    read_object,
+    shown,
+)
+from mcp_progress_monitor.protocol.messages import (
+    CANCELLED,
+    PARTS,
+    PROGRESS,
+    PROGRESS_TOKEN,
+    STATUS_METHODS,
+    ProgressMethod,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from mcp_progress_monitor.protocol.facts import Fact, Side
+    from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import Frame, PlainTick, Stamp
     from mcp_progress_monitor.protocol.ledger import Ledger, ReferredRequest
 
 _LEAST_KEYS = 5  # jsonrpc, method, params, progressToken, progress
 _ABSENT = msgspec.UNSET
+_SERVER: Final = Side.SERVER  # looking up an enum member takes ten times as long as a global
 _is_finite = math.isfinite
+_new = tuple.__new__  # a named tuple's own constructor would double the time
 
 
 class PlainParams(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -55,12 +72,13 @@ and strings are as `lenient_json.read_value` returns them."""
 
 
 class _OpenParams(msgspec.Struct, gc=False):
-    """The same with further members, such as `_meta`; with content, it is more than progress."""
+    """The same with further members, of which `_meta` is common; with content, it is more."""
 
     progressToken: str | int  # noqa: N815  # as on the wire
     progress: int | float
     total: int | float | msgspec.UnsetType = msgspec.UNSET
     message: str | msgspec.UnsetType = msgspec.UNSET
+    meta: Any = msgspec.field(default=msgspec.UNSET, name="_meta")
     content: None = None
 
 
@@ -70,26 +88,49 @@ class _OpenProgress(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     params: _OpenParams
 
 
+class _Notification(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A notification of any method, with these members and no others."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    params: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
 _decode_open = msgspec.json.Decoder(_OpenProgress).decode
+_decode_notification = msgspec.json.Decoder(_Notification).decode
+
+_WITH_EFFECTS: Final = STATUS_METHODS | PARTS | {CANCELLED, PROGRESS}
+"""Notifications that change what is open, or that belong to a request."""
 
 
-def take_plain(  # noqa: C901  # one loop: a call for each message would take a third longer
+def take_plain(  # noqa: C901, PLR0912  # one loop: a call for each message would take a third longer
     rows: Iterable[tuple[int, Stamp | None, bytes]],
     ledger: Ledger,
     here: int | None,
     ticks: list[PlainTick],
+    others: list[Fact],
+    places: list[int],
 ) -> bool:
-    """Add messages to `ticks` before the first other message; True if there is one.
+    """Add messages before the first that is not plain; True if there is one.
 
-    Plain progress has an active token, of the request `here` if it is not None, sound numbers and
-    no key twice. Local names and one tuple: this runs for every message of a flood.
+    Plain progress goes to `ticks`: it has an active token, of the request `here` if it is not None,
+    sound numbers and no key twice. Other notifications without findings or effects go to `others`,
+    with the number of ticks before them in `places`. Local names and one tuple: this runs for every
+    message of a flood.
     """
     owner_of, token_of, add = ledger.token_owners.get, ledger.tokens, ticks.append
     decode: Callable[[bytes], PlainProgress | _OpenProgress] = decode_plain
     absent = _ABSENT
     for number, stamp, raw in rows:
-        if stamp is None or b"progress" not in raw:
+        if stamp is None:
             return True
+        if b"progress" not in raw:
+            note = _plain_notification(number, stamp, raw)
+            if note is None:
+                return True
+            others.append(note)
+            places.append(len(ticks))
+            continue
         try:
             params = decode(raw).params
         except (ValueError, RecursionError):
@@ -108,9 +149,9 @@ def take_plain(  # noqa: C901  # one loop: a call for each message would take a 
         text: Any = params.message
         # Every key has its colon: see `lenient_json.repeated_keys`.
         colons = raw.count(b":") - _LEAST_KEYS - (total is not absent) - (text is not absent)
-        if not colons or _are_in_strings(colons, raw, params):
+        if not colons:
             decode = decode_plain
-        elif decode is decode_plain or read_object(raw) is None:
+        elif not _is_exact(colons, raw, params):
             return True
         if total is absent:
             total = None
@@ -123,12 +164,41 @@ def take_plain(  # noqa: C901  # one loop: a call for each message would take a 
     return False
 
 
-def _are_in_strings(colons: int, raw: bytes, params: PlainParams | _OpenParams) -> bool:
-    """Tell whether so many `colons` are in the token and the message, none written as an escape."""
+def _is_exact(colons: int, raw: bytes, params: PlainParams | _OpenParams) -> bool:
+    """Check that no key was lost: so many `colons` are in strings and `_meta`, none as an escape.
+
+    If they are not, `params` has a key twice, or members that are not known.
+    """
     token, text = params.progressToken, params.message
-    in_token = token.count(":") if isinstance(token, str) else 0
-    in_text = text.count(":") if isinstance(text, str) else 0
-    return colons == in_token + in_text and not has_escaped_colon(raw)
+    if type(token) is str:
+        colons -= token.count(":")
+    if type(text) is str:
+        colons -= text.count(":")
+    if type(params) is _OpenParams:
+        if params.meta is not _ABSENT:
+            colons -= 1 + colon_count(params.meta)
+        if colons or not is_shallow(raw):
+            return read_object(raw) is not None
+    return not colons and not has_escaped_colon(raw)
+
+
+def _plain_notification(number: int, stamp: Stamp, raw: bytes) -> NotificationReceived | None:
+    """State the fact of a server's notification; None if it has findings or effects, or may."""
+    try:
+        note = _decode_notification(raw)
+    except (ValueError, RecursionError):
+        return None
+    params = note.params
+    colons = raw.count(b":") - 2  # jsonrpc, method
+    if params is msgspec.UNSET:
+        params = {}
+    else:
+        colons -= 1 + colon_count(params)
+    if colons or note.method in _WITH_EFFECTS or has_escaped_colon(raw) or not is_shallow(raw):
+        return None
+    connection, at, when = stamp
+    fields = (number, connection, at, when, _SERVER, note.method, params, ())
+    return _new(NotificationReceived, fields)
 
 
 class PartSize:
