@@ -107,6 +107,12 @@ def _button(form: CallForm, message: str) -> QPushButton:
     return next(b for b in form.findChildren(QPushButton) if b.text().replace("&", "") == message)
 
 
+def _select_offer(form: CallForm, row: int) -> None:
+    offers = _named(form, QListView, "What the server offers")
+    assert isinstance(offers, QListView)
+    offers.setCurrentIndex(offers.model().index(row, 0))
+
+
 def _says(form: CallForm, message: str) -> bool:
     labels = form.findChildren(QLabel)
     return any(message in each.text() for each in labels if each.isVisibleTo(form))
@@ -285,6 +291,46 @@ def test_a_whole_name_is_chosen_before_those_that_contain_it(form: CallForm) -> 
     assert form.offer.name == "ask"
 
 
+def test_part_of_a_name_selects_the_listed_tool_never_what_was_typed(
+    form: CallForm, calls: list[Call]
+) -> None:
+    search = _line(form, "Search by name, title and description")
+    for part in ("craw", "expo", "port", "awl"):
+        search.clear()
+        QTest.keyClicks(search, part)
+        assert form.offer is not None
+        assert form.offer.is_listed
+        assert part in form.offer.name
+    QTest.keyClick(form, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert [call.params["name"] for call in calls] == ["crawl"]
+
+
+def test_a_name_that_nothing_matches_is_sent_only_once_selected(
+    form: CallForm, calls: list[Call]
+) -> None:
+    search = _line(form, "Search by name, title and description")
+    QTest.keyClicks(search, "secret")
+    assert form.offer is None
+    assert _says(form, "No match.")
+    assert not _button(form, "Send").isEnabled()
+    form.send()
+    assert calls == []
+    QTest.keyClick(search, Qt.Key.Key_Down)
+    form.send()
+    assert [call.params["name"] for call in calls] == ["secret"]
+
+
+def test_an_unlisted_name_stays_selected_when_the_lists_change(form: CallForm) -> None:
+    _line(form, "Search by name, title and description").setText("export")
+    crawl, more = _DB.tools[1], Tool("more", None, None, {}, "forbidden", {})
+    form.set_servers([_DB._replace(tools=(crawl,)), _OTHER])
+    assert form.offer is None  # the server no longer lists the tool
+    _select_offer(form, 0)
+    form.set_servers([_DB._replace(tools=(crawl, more)), _OTHER])
+    assert form.offer is not None
+    assert form.offer.name == "export"
+
+
 def test_what_is_found_nowhere_is_not_sent(form: CallForm, calls: list[Call]) -> None:
     form.set_servers([])
     _line(form, "Search by name, title and description").setText("nothing of the kind")
@@ -302,7 +348,8 @@ def test_reopening_the_form_clears_the_search_and_the_message(form: CallForm) ->
     assert not _says(form, "Sent 1 call")
     assert form.offer is not None
     assert form.offer.name == "crawl"
-    search.setText("secret_tool")  # which is chosen by nothing but its name
+    search.setText("secret_tool")  # which is shown by nothing but this search
+    _select_offer(form, 0)
     form.begin()
     assert search.text() == "secret_tool"
 
@@ -443,9 +490,7 @@ def test_a_tool_that_the_server_does_not_list_is_called_by_its_name(
 def test_the_name_of_an_unlisted_tool_can_be_typed_on(form: CallForm) -> None:
     search = _line(form, "Search by name, title and description")
     search.setText("secret")
-    offers = _named(form, QListView, "What the server offers")
-    assert isinstance(offers, QListView)
-    offers.setCurrentIndex(offers.model().index(0, 0))
+    _select_offer(form, 0)
     form.form.set_value({"depth": 3})
     search.setText("secret_tool")
     assert form.offer is not None

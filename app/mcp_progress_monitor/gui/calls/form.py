@@ -389,13 +389,28 @@ class CallForm(QWidget):
         """Show what the server offers, with the same selection if it still exists."""
         server = self._servers.get(self._server.currentText())
         offers = offers_of(server, self._current_kind()) if server else []
-        name = self._offer.name if self._offer else ""
         self._offers.set_offers(offers, self._current_kind() if server else None)
-        row = self._offers.row_of(name) if name else None
-        self._list.setCurrentIndex(self._offers.index(row or 0))
-        if not self._offers.rowCount():
-            self._show_offer(None)
+        self._select_match(keeps_offer=True)
         self._show_connection()
+
+    def _select_match(self, *, keeps_offer: bool) -> None:
+        """Select the shown offer if it `keeps_offer`, or else the first listed match.
+
+        An unlisted name is never selected by itself; one that the user selected can be typed on.
+        """
+        offer, row = self._offer, None
+        if keeps_offer and offer is not None:
+            row = self._offers.row_of(offer.name)
+            row = None if offer.is_listed and row == self._offers.unlisted_row else row
+        if row is None:
+            row = self._offers.matching_row
+        if row is None and offer is not None and not offer.is_listed:
+            row = self._offers.unlisted_row
+        if row is None:
+            self._keep_draft()
+            self._show_offer(None)
+        else:
+            self._list.setCurrentIndex(self._offers.index(row))
 
     def _is_ready(self) -> bool:
         server = self._servers.get(self._server.currentText())
@@ -476,6 +491,8 @@ class CallForm(QWidget):
     def _nothing_text(self) -> str:
         if not self._servers:
             return "Connect to a server, then choose what to call."
+        if self._offers.unlisted_row is not None:
+            return "No match. To call a name that is not listed, select it in the list."
         return (
             "This server is not connected or lists nothing of this kind. To call something "
             "it does not list, type its name into the search field."
@@ -566,19 +583,8 @@ class CallForm(QWidget):
     @Slot(str)
     def _on_search_changed(self, text: str) -> None:
         """Select among the matches: what is not visible must not be sent."""
-        name = self._offer.name if self._offer else ""
-        was_typed = self._offer is not None and not self._offer.is_listed
         self._offers.set_search(text)
-        row = self._offers.row_of(text.strip())
-        if row is None:
-            row = self._offers.row_of(name)
-        if row is None and was_typed:
-            row = self._offers.unlisted_row
-        if self._offers.rowCount():
-            self._list.setCurrentIndex(self._offers.index(row or 0))
-        else:
-            self._keep_draft()
-            self._show_offer(None)
+        self._select_match(keeps_offer=not text.strip())
 
     @Slot(int)
     def _on_moved(self, step: int) -> None:

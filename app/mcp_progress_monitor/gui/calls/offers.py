@@ -173,6 +173,13 @@ class OffersModel(QAbstractListModel):
         return next((row for row, each in enumerate(self._shown) if each.name == name), None)
 
     @property
+    def matching_row(self) -> int | None:
+        """The row of the listed offer that is named as searched, or else of the first one."""
+        listed = [row for row, each in enumerate(self._shown) if each.is_listed]
+        named = (row for row in listed if self._shown[row].name == self._text)
+        return next(named, next(iter(listed), None))
+
+    @property
     def unlisted_row(self) -> int | None:
         """The row of the unlisted name that was typed; None if there is none."""
         last = len(self._shown) - 1
