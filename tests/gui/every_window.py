@@ -23,6 +23,7 @@ from mcp_progress_monitor.catalogue.clients import CURSOR, FORMS, VS_CODE
 from mcp_progress_monitor.catalogue.reading import preview, read_file
 from mcp_progress_monitor.catalogue.tap_install import ClientServer
 from mcp_progress_monitor.catalogue.taps import EntryTap, Launch
+from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.calls.form import CallDialog
@@ -38,6 +39,7 @@ from mcp_progress_monitor.gui.confirmations import (
     ForgetQuestion,
     ReissueQuestion,
     RemoveQuestion,
+    SeriesQuestion,
 )
 from mcp_progress_monitor.gui.crash_bar import CrashReportDialog
 from mcp_progress_monitor.gui.help.controller import AboutDialog, ReportDialog
@@ -309,6 +311,8 @@ class EveryWindow(QObject):
         many = [each._replace(id=10 * n + each.id) for n in range(20) for each in running]
         yield ForgetQuestion(many)
         yield ReissueQuestion(many)
+        calls = tuple([Call(self._texts, "tools/call", {})] * 3_000)
+        yield SeriesQuestion(CallSeries(calls), self._texts, self._texts)
         for action in EndAction:
             question = EndQuestion(action)
             question.add(many, self._texts)

@@ -21,6 +21,7 @@ from mcp_progress_monitor.wording import jobs as job_texts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from mcp_progress_monitor.engine.call import CallSeries
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
@@ -231,6 +232,39 @@ class ReissueQuestion(QMessageBox):
     @Slot()
     def _on_accepted(self) -> None:
         self.reissue_confirmed.emit(self._jobs, not self.never_again.isChecked())
+
+
+class SeriesQuestion(QMessageBox):
+    """Asks whether to make many calls."""
+
+    series_confirmed = Signal(object)  # the `CallSeries`
+
+    def __init__(
+        self, series: CallSeries, name: str, source: str, parent: QWidget | None = None
+    ) -> None:
+        """`name` is that of what is called, `source` the file of its argument sets, if any."""
+        super().__init__(parent)
+        self._series = series
+        show_warning_sign(self)
+        self.setWindowTitle("Make many calls")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        calls = count(len(series.calls), "call")
+        server = one_line(series.calls[0].server, _LONGEST_NAME)
+        self.setText(f"Send {calls} of {one_line(name, _LONGEST_NAME)} to {server}?")
+        most = f"At most {number(series.at_once)} are pending at the same time."
+        lines = [
+            f"The argument sets are from {one_line(source, _LONGEST_NAME)}." if source else "",
+            most if series.at_once else "All of them are sent at once.",
+        ]
+        self.setInformativeText("\n".join(filter(None, lines)))
+        self.addButton(f"&Send {calls}", self.ButtonRole.AcceptRole)
+        # Enter, pressed twice, must not answer the question.
+        self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
+        self.accepted.connect(self._on_accepted)
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        self.series_confirmed.emit(self._series)
 
 
 def _never_again(box: QMessageBox) -> QCheckBox:

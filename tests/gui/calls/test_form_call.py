@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
+    QFileDialog,
     QLabel,
     QLineEdit,
     QListView,
@@ -30,6 +31,7 @@ from mcp_progress_monitor.engine.call import AutoResume, Call, CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog, CallForm
 from mcp_progress_monitor.gui.calls.memory import SavedCall
 from mcp_progress_monitor.gui.calls.shelf import CopyForm, SaveCallDialog, SavedCallsDialog
+from mcp_progress_monitor.gui.confirmations import SeriesQuestion
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
@@ -111,6 +113,24 @@ def _select_offer(form: CallForm, row: int) -> None:
     offers = _named(form, QListView, "What the server offers")
     assert isinstance(offers, QListView)
     offers.setCurrentIndex(offers.model().index(row, 0))
+
+
+def _spin(form: CallForm, name: str) -> QSpinBox:
+    found = _named(form, QSpinBox, name)
+    assert isinstance(found, QSpinBox)
+    return found
+
+
+def _ask_for_sets(form: CallForm) -> None:
+    """Ask for a file of argument sets, as with the button; none is chosen in the dialog."""
+    form.options.sets_requested.emit()
+    dialog = form.findChild(QFileDialog)
+    assert dialog is not None
+    dialog.close()
+
+
+def _chosen(form: CallForm) -> str | None:
+    return None if form.offer is None else form.offer.name
 
 
 def _says(form: CallForm, message: str) -> bool:
@@ -324,11 +344,10 @@ def test_an_unlisted_name_stays_selected_when_the_lists_change(form: CallForm) -
     _line(form, "Search by name, title and description").setText("export")
     crawl, more = _DB.tools[1], Tool("more", None, None, {}, "forbidden", {})
     form.set_servers([_DB._replace(tools=(crawl,)), _OTHER])
-    assert form.offer is None  # the server no longer lists the tool
+    assert _chosen(form) is None  # the server no longer lists the tool
     _select_offer(form, 0)
     form.set_servers([_DB._replace(tools=(crawl, more)), _OTHER])
-    assert form.offer is not None
-    assert form.offer.name == "export"
+    assert _chosen(form) == "export"
 
 
 def test_what_is_found_nowhere_is_not_sent(form: CallForm, calls: list[Call]) -> None:
@@ -647,6 +666,7 @@ def test_each_argument_set_is_a_call_added_to_what_the_form_has(
     form: CallForm, calls: list[Call]
 ) -> None:
     form.form.set_value({"rows": 1, "to": "a"})
+    _ask_for_sets(form)
     form.set_argument_sets([{"rows": 2}, {"rows": 3, "to": "b"}], "sets.csv")
     form.send()
     made = [call.params["arguments"] for call in calls]
@@ -654,6 +674,7 @@ def test_each_argument_set_is_a_call_added_to_what_the_form_has(
 
 
 def test_a_set_that_does_not_fit_is_named(form: CallForm, calls: list[Call]) -> None:
+    _ask_for_sets(form)
     form.set_argument_sets([{"rows": 2}, {"rows": 0}, {"rows": 3}], "sets.csv")
     form.send()
     assert calls == []
@@ -662,14 +683,94 @@ def test_a_set_that_does_not_fit_is_named(form: CallForm, calls: list[Call]) -> 
     assert len(calls) == 3
 
 
+def test_sets_repeats_and_resuming_belong_to_their_tool(form: CallForm, calls: list[Call]) -> None:
+    form.form.set_value({"rows": 1})
+    _ask_for_sets(form)
+    form.set_argument_sets([{"rows": 2}, {"rows": 3}], "sets.csv")
+    _spin(form, "Number of calls").setValue(2)
+    automatic = next(b for b in form.findChildren(QCheckBox) if "automatically" in b.text())
+    automatic.click()
+    assert _button(form, "Send 4 calls").isVisible()
+    _line(form, "Search by name, title and description").setText("crawl")
+    assert not automatic.isChecked()
+    _button(form, "Send").click()
+    assert [(call.params["name"], call.auto_resume) for call in calls] == [("crawl", None)]
+    _line(form, "Search by name, title and description").setText("export")
+    _button(form, "Send 4 calls").click()
+    assert [call.params["name"] for call in calls[1:]] == ["export"] * 4
+    assert calls[-1].auto_resume == AutoResume()
+
+
+def test_sets_and_repeats_end_when_the_form_is_opened_again(form: CallForm) -> None:
+    form.form.set_value({"rows": 1})
+    _ask_for_sets(form)
+    form.set_argument_sets([{"rows": 2}, {"rows": 3}], "sets.csv")
+    _spin(form, "Number of calls").setValue(2)
+    form.begin()
+    assert _button(form, "Send").isVisible()
+    assert _spin(form, "Number of calls").value() == 1
+    _line(form, "Search by name, title and description").setText("crawl")
+    _line(form, "Search by name, title and description").setText("export")
+    assert _button(form, "Send").isVisible()
+
+
+def test_sets_that_are_read_late_go_to_the_tool_they_were_chosen_for(form: CallForm) -> None:
+    _ask_for_sets(form)
+    search = _line(form, "Search by name, title and description")
+    search.setText("crawl")
+    form.set_argument_sets([{"rows": 2}, {"rows": 3}], "sets.csv")
+    assert _button(form, "Send").isVisible()
+    search.setText("export")
+    assert _button(form, "Send 2 calls").isVisible()
+
+
+def test_a_hundred_calls_are_sent_only_after_a_question(form: CallForm, calls: list[Call]) -> None:
+    form.form.set_value({"rows": 1})
+    _spin(form, "Number of calls").setValue(99)
+    form.send()
+    assert len(calls) == 99
+    calls.clear()
+    _spin(form, "Number of calls").setValue(3000)
+    form.send()
+    question = form.findChild(SeriesQuestion)
+    assert question is not None
+    assert question.text() == "Send 3,000 calls of export to db?"
+    assert calls == []
+    question.reject()
+    assert calls == []
+    form.send()
+    question.accept()
+    assert len(calls) == 3000
+    assert _says(form, "Sent 0 of 3,000 calls")
+
+
+def test_every_set_is_checked_before_any_is_sent(form: CallForm, calls: list[Call]) -> None:
+    _ask_for_sets(form)
+    form.set_argument_sets([*[{"rows": 1}] * 98, {"rows": 0}], "sets.csv")
+    form.send()
+    assert calls == []
+    assert _says(form, "set 99: rows: 0 is less than the minimum of 1")
+
+
+def test_sets_that_cannot_be_checked_in_time_are_not_sent(
+    form: CallForm, calls: list[Call], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.gui.calls.form._CHECK_S", -1.0)
+    _ask_for_sets(form)
+    form.set_argument_sets([{"rows": 1}, {"rows": 0}], "sets.csv")
+    form.send()
+    assert calls == []
+    assert _says(form, "Only 1 of 2 sets checked")
+    _button(form, "Send anyway").click()
+    assert len(calls) == 2
+
+
 def test_repeats_so_many_at_once_with_a_pause(dialog: CallDialog, form: CallForm) -> None:
     made: list[CallSeries] = []
     form.series_requested.connect(made.append)
     form.form.set_value({"rows": 1})
     for name, value in (("Number of calls", 9), ("Calls at once", 2)):
-        spin = _named(form, QSpinBox, name)
-        assert isinstance(spin, QSpinBox)
-        spin.setValue(value)
+        _spin(form, name).setValue(value)
     pause = _named(form, QDoubleSpinBox, "Pause in seconds")
     assert isinstance(pause, QDoubleSpinBox)
     pause.setValue(1.5)

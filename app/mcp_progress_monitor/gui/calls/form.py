@@ -28,7 +28,7 @@ from mcp_progress_monitor.gui.calls.offers import (
     OffersModel,
     offers_of,
 )
-from mcp_progress_monitor.gui.calls.options import CallOptions, CallSettings
+from mcp_progress_monitor.gui.calls.options import CallCount, CallOptions, CallSettings
 from mcp_progress_monitor.gui.calls.shelf import (
     CallShelf,
     CopyForm,
@@ -47,10 +47,12 @@ from mcp_progress_monitor.gui.common.layout import (
     fit_to_screen,
     in_column,
     in_row,
+    open_dialog,
     order_tabs,
 )
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
+from mcp_progress_monitor.gui.confirmations import SeriesQuestion
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import UNSET, SchemaViolation, validate
@@ -70,7 +72,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _MOST_CALLS: Final = 20_000
-_CHECK_S: Final = 0.5
+_ASKED_FROM: Final = 100  # calls
+_CHECK_S: Final = 1.0
 _KINDS: Final = tuple(OfferKind)
 _BESIDE_CALL: Final = QSize(240, 120)
 """Least size of the rest of the window: the list of tools, and the buttons."""
@@ -122,7 +125,9 @@ class CallForm(QWidget):
         self._appearance = appearance
         self._memory = CallMemory()
         self._drafts = CallMemory()
-        self._task_memory = CallMemory()
+        self._choices = CallMemory()
+        self._choice_drafts = CallMemory()
+        self._counts: dict[tuple[str, str, str], CallCount] = {}
         self.saved = SavedCalls()
         self._servers: dict[str, ServerSnapshot] = {}
         self._default_limits = DEFAULT_LIMITS
@@ -131,6 +136,7 @@ class CallForm(QWidget):
         self._controls: list[QWidget] = []
         self._remembered = ""
         self._sets_schema: Schema = {}
+        self._sets_key = ("", "", "")
         self._server = QuietComboBox(self)
         self._kind = QuietComboBox(self)
         self._search = SearchEdit(self)
@@ -224,13 +230,15 @@ class CallForm(QWidget):
             "kind": self._kind.currentIndex(),
             "arguments": self._memory.state(),
             "options": self._options.state(),
-            "tasks": self._task_memory.state(),
+            "tasks": self._choices.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore saved state; invalid parts are ignored."""
         self._memory.restore(state.get("arguments"))
-        self._task_memory.restore(state.get("tasks"))
+        self._choices.restore(state.get("tasks"))
+        if self._offer is not None:
+            self._options.set_choices(self._choices.recall(*self._key_of(self._offer)))
         options, kind, server = state.get("options"), state.get("kind"), state.get("server")
         if isinstance(options, dict):
             self._options.restore(options)
@@ -251,7 +259,9 @@ class CallForm(QWidget):
         (fields[0] if fields else self._send).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def begin(self) -> None:
-        """Prepare for the next call: clear the last search, and what was sent."""
+        """Prepare for one next call: clear the last search, and what was sent."""
+        self._counts.clear()
+        self._options.set_count(CallCount())
         if self._offer is None or self._offer.is_listed:
             self._search.clear()
         self._say("")
@@ -264,9 +274,13 @@ class CallForm(QWidget):
         self._on_controls_remade()
 
     def set_argument_sets(self, sets: Sequence[JsonObject], source: str) -> None:
-        """Set the argument sets of a file that was requested."""
-        self._options.set_argument_sets(sets, source)
-        self._say("")
+        """Set the argument sets of a file, for the tool that they were requested for."""
+        if self._offer is not None and self._key_of(self._offer) == self._sets_key:
+            self._options.set_count(self._options.count._replace(sets=sets, source=source))
+            self._say("")
+        else:
+            left = self._counts.get(self._sets_key, CallCount())
+            self._counts[self._sets_key] = left._replace(sets=sets, source=source)
 
     def show_series(self, started: int, total: int) -> None:
         """Show how many calls of a series were made; it ends with the last one."""
@@ -279,7 +293,8 @@ class CallForm(QWidget):
     def send(self) -> None:
         """Request the call; if something is invalid, show it at its field instead."""
         options = self._read_options()
-        violations = self._violations_of_sets() if self._options.sets else self._form.check()
+        sets = self._options.count.sets
+        violations = self._violations_of_sets(sets) if sets else self._form.check()
         if self._offer is None or options is None or not self._is_ready():
             return
         if violations:
@@ -363,6 +378,7 @@ class CallForm(QWidget):
         self._form.remade.connect(self._on_controls_remade)
         self._options.folded.connect(self._on_controls_remade)
         self._options.sets_requested.connect(self._on_sets_requested)
+        self._options.count_changed.connect(self._show_total)
         self._shelf.arguments_chosen.connect(self._on_arguments_chosen)
         self._shelf.call_chosen.connect(self._on_call_chosen)
         self._shelf.save_requested.connect(self._on_save_requested)
@@ -457,8 +473,13 @@ class CallForm(QWidget):
     def _keep_draft(self) -> None:
         """Keep the input for the offer that is left: a search may pass it and return."""
         left = self._offer
-        if left is not None and left.is_listed and left.kind not in ADDRESSED:
-            self._drafts.remember(self._offer_of, left.kind.value, left.name, self._form.value())
+        if left is None:
+            return
+        key = self._offer_of, left.kind.value, left.name
+        self._counts[key] = self._options.count
+        self._choice_drafts.remember(*key, self._options.choices())
+        if left.is_listed and left.kind not in ADDRESSED:
+            self._drafts.remember(*key, self._form.value())
 
     def _key_of(self, offer: Offer) -> tuple[str, str, str]:
         """The key under which input for `offer` is remembered."""
@@ -468,7 +489,11 @@ class CallForm(QWidget):
         entered = UNSET if offer is None else self._entered(offer)
         if offer is not None and not self._is_the_same(offer):
             self._keep_draft()
-            self._options.task.restore(self._task_memory.recall(*self._key_of(offer)))
+            key = self._key_of(offer)
+            self._options.set_choices(
+                self._choice_drafts.recall(*key) or self._choices.recall(*key)
+            )
+            self._options.set_count(self._counts.get(key, CallCount()))
         self._offer = offer
         self._offer_of = self._server.currentText()
         self._say("")
@@ -529,18 +554,26 @@ class CallForm(QWidget):
         if self._offer is None:
             return
         arguments = self._form.value()
-        sets = self._options.sets or ({},)
-        total = len(sets) * options.repeats
+        sets, total = self._options.count.sets or ({},), self._options.count.total
         if total > _MOST_CALLS:
             self._say(f"{count(total, 'call')} are too many: at most {number(_MOST_CALLS)}")
             return
         self._memory.remember(*self._key_of(self._offer), arguments)
-        self._task_memory.remember(*self._key_of(self._offer), self._options.task.state())
+        self._choices.remember(*self._key_of(self._offer), self._options.choices())
         calls = [self._call(self._offer, options, {**arguments, **each}) for each in sets]
+        series = CallSeries(tuple(calls * options.repeats), options.at_once, options.pause_s)
+        if total < _ASKED_FROM:
+            self._start(series)
+            return
+        question = SeriesQuestion(series, self._offer.name, self._options.count.source, self)
+        question.series_confirmed.connect(self._start)
+        open_dialog(question)
+
+    @Slot(object)
+    def _start(self, series: CallSeries) -> None:
+        total = len(series.calls)
         self.show_series(int(total == 1), total)
-        self.series_requested.emit(
-            CallSeries(tuple(calls * options.repeats), options.at_once, options.pause_s)
-        )
+        self.series_requested.emit(series)
 
     def _call(self, offer: Offer, options: CallSettings, arguments: JsonObject) -> Call:
         return Call(
@@ -556,16 +589,17 @@ class CallForm(QWidget):
             task_ttl_ms=options.task.ttl_ms,
         )
 
-    def _violations_of_sets(self) -> list[SchemaViolation]:
-        """The errors in the first invalid set, as far as time allows."""
+    def _violations_of_sets(self, sets: Sequence[JsonObject]) -> list[SchemaViolation]:
+        """The errors in the first invalid set, or how many could be checked in time."""
         until = time.thread_time() + _CHECK_S
         schema = {} if self._offer is None else self._offer.schema
-        for position, each in enumerate(self._options.sets, 1):
-            if time.thread_time() > until:
-                break
+        for position, each in enumerate(sets, 1):
             found = validate(schema, {**self._form.value(), **each}).violations
             if found:
                 return [SchemaViolation((), _of_set(position, one)) for one in found]
+            if time.thread_time() > until and position < len(sets):
+                checked = f"{number(position)} of {count(len(sets), 'set')} checked"
+                return [SchemaViolation((), f"Only {checked}: the schema is too complex")]
         return []
 
     def _recent(self) -> list[JsonObject]:
@@ -600,6 +634,11 @@ class CallForm(QWidget):
             self._show_offer(offer)
 
     @Slot()
+    def _show_total(self) -> None:
+        total = self._options.count.total
+        self._send.setText("&Send" if total == 1 else f"&Send {count(total, 'call')}")
+
+    @Slot()
     def _on_arguments_changed(self) -> None:
         self._say("")
 
@@ -616,7 +655,7 @@ class CallForm(QWidget):
         dialog = QFileDialog(self, "Argument sets", "", _SETS_FILES)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._sets_schema = self._offer.schema
+        self._sets_schema, self._sets_key = self._offer.schema, self._key_of(self._offer)
         dialog.fileSelected.connect(self._on_sets_chosen)
         dialog.open()
 

@@ -176,6 +176,21 @@ class CallSettings(NamedTuple):
     task: TaskAugmentation
 
 
+class CallCount(NamedTuple):
+    """How many calls of one tool to make, and how fast; by default one."""
+
+    sets: Sequence[JsonObject] = ()
+    source: str = ""
+    """The file of the argument sets."""
+    repeats: int = 1
+    at_once: int = 0
+    pause_s: float = 0.0
+
+    @property
+    def total(self) -> int:
+        return max(1, len(self.sets)) * self.repeats
+
+
 class CallOptions(QWidget):
     """Controls for token, limits, repeats and resuming; `options` reads them.
 
@@ -183,12 +198,14 @@ class CallOptions(QWidget):
     """
 
     sets_requested = Signal()  # the user wants to select a file of argument sets
+    count_changed = Signal()
     folded = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
         self._sets: Sequence[JsonObject] = ()
+        self._source = ""
         self._fold = QToolButton(self)
         self._page = QWidget(self)
         self._choose_sets = QPushButton("Argument &sets…", self)
@@ -227,13 +244,20 @@ class CallOptions(QWidget):
         self._on_folded(is_open=False)
 
     @property
-    def sets(self) -> Sequence[JsonObject]:
-        """The argument sets; if empty, only the arguments of the form are sent."""
-        return self._sets
+    def count(self) -> CallCount:
+        """How many calls are to be made; without argument sets, with the form's arguments."""
+        speed = self._at_once.value(), self._pause.value()
+        return CallCount(self._sets, self._source, self._repeats.value(), *speed)
 
-    def set_argument_sets(self, sets: Sequence[JsonObject], source: str) -> None:
-        """Set argument sets, read from the file `source`."""
-        self._sets = sets
+    def set_count(self, wanted: CallCount) -> None:
+        """Show how many calls of a tool are to be made."""
+        self._repeats.setValue(wanted.repeats)
+        self._at_once.setValue(wanted.at_once)
+        self._pause.setValue(wanted.pause_s)
+        self._set_sets(wanted.sets, wanted.source)
+
+    def _set_sets(self, sets: Sequence[JsonObject], source: str) -> None:
+        self._sets, self._source = sets, source
         text = "One call, with the arguments above"
         if sets:
             text = f"{count(len(sets), 'set')} from {one_line(source, 60)}"
@@ -259,6 +283,15 @@ class CallOptions(QWidget):
             self.task.request(),
         )
 
+    def choices(self) -> dict[str, Any]:
+        """Return what to remember for the tool."""
+        return {**self.task.state(), "resume": self.automatic.isChecked()}
+
+    def set_choices(self, choices: dict[str, Any] | None) -> None:
+        """Show what is remembered for a tool; the defaults without any."""
+        self.task.restore(choices)
+        self.automatic.setChecked((choices or {}).get("resume") is True)
+
     def show_usual(self, limits: Limits) -> None:
         """Show the limits that apply if none is entered."""
         for line, seconds in ((self._idle, limits.idle_s), (self._total, limits.total_s)):
@@ -274,17 +307,15 @@ class CallOptions(QWidget):
         self._token.setText(str(token))
 
     def state(self) -> dict[str, Any]:
-        """Return the state to remember; token and repeats are for one call only."""
+        """Return the state to remember for all tools; the token is for one call only."""
         return {
             "idle": self._idle.text(),
             "total": self._total.text(),
-            "resume": self.automatic.isChecked(),
             "open": self._fold.isChecked(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the remembered state."""
-        self.automatic.setChecked(state.get("resume") is True)
         self._fold.setChecked(state.get("open") is True)
         for line, key in ((self._idle, "idle"), (self._total, "total")):
             text = state.get(key)
@@ -366,7 +397,7 @@ class CallOptions(QWidget):
                     grid.addWidget(self._label(text, control), row, 2 * place)
                 grid.addWidget(control, row, 2 * place + bool(text), 1, 1 + (not text))
         grid.addWidget(self.automatic, 1, 4, 1, 2)
-        sets = in_row(self._choose_sets, (self._sets_text, 1), self._clear_sets)
+        sets = in_row(self._choose_sets, (self._sets_text, 1), self._clear_sets, spacing=GAP)
         grid.addLayout(sets, len(rows), 1, 1, 5)
         for place in (1, 3, 5):
             grid.setColumnStretch(place, 1)
@@ -390,8 +421,7 @@ class CallOptions(QWidget):
         kind = self._kind.currentIndex()
         if kind in (_AUTOMATIC, _NONE):
             return AUTO if kind == _AUTOMATIC else None
-        is_one = self._repeats.value() * max(1, len(self._sets)) == 1
-        is_single = is_one or self._at_once.value() == 1
+        is_single = self.count.total == 1 or self._at_once.value() == 1
         if not is_single and not self._allow.isChecked():
             raise JsonInputError("simultaneous calls cannot share a custom token")
         if kind == _STRING:
@@ -416,7 +446,7 @@ class CallOptions(QWidget):
 
     @Slot()
     def clear_sets(self) -> None:
-        self.set_argument_sets((), "")
+        self._set_sets((), "")
 
     @Slot(bool)
     def _on_folded(self, is_open: bool) -> None:
@@ -440,3 +470,4 @@ class CallOptions(QWidget):
         )
         text = ", ".join(part for part in chosen if part)
         self._fold.setText(f"Options: {text}" if text else "Options")
+        self.count_changed.emit()
