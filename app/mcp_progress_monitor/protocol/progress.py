@@ -103,7 +103,7 @@ _WITH_EFFECTS: Final = STATUS_METHODS | PARTS | {CANCELLED, PROGRESS}
 """Notifications that change what is open, or that belong to a request."""
 
 
-def take_plain(  # noqa: C901, PLR0912  # one loop: a call for each message would take a third longer
+def take_plain(  # noqa: C901  # one loop: a call for each message would take a third longer
     rows: Iterable[tuple[int, Stamp | None, bytes]],
     ledger: Ledger,
     here: int | None,

@@ -43,6 +43,13 @@ class QuestionReducer:
         self._rows = rows
         self._task_job = task_job
         self._waiting: dict[JobId, Job] = {}
+        self._unclear: dict[JobId, Job] = {}
+        """Open questions to the user that any of several jobs may have caused."""
+
+    @property
+    def held_connections(self) -> set[str]:
+        """The connections on which any running job may wait for the user."""
+        return {question.request.connection for question in self._unclear.values()}
 
     @property
     def size(self) -> int:
@@ -95,6 +102,8 @@ class QuestionReducer:
         fact = child.request
         self.review(child, fact.at, changes)
         parent, child.parent_is_unclear = self._cause_of(fact)
+        if child.parent_is_unclear and requests.is_question(fact):
+            self._unclear[child.id] = child
         if parent is None:
             return
         child.parent = parent.id
@@ -124,6 +133,9 @@ class QuestionReducer:
     def close(self, job: Job, at: float, changes: PendingChanges) -> None:
         """Handle the end of a job: neither it nor its parent waits any more."""
         self._waiting.pop(job.id, None)
+        if self._unclear.pop(job.id, None) is not None:
+            for each in self._rows.running_of(job.request.connection, Side.CLIENT):
+                each.heard_at = max(each.heard_at, at)
         if job.questions is not None and job.questions.reply is not None:
             job.questions.open.pop(job.questions.reply.number, None)
             job.questions.reply = None
@@ -140,6 +152,7 @@ class QuestionReducer:
     def forget(self, job: Job) -> None:
         """Remove a job that no longer has a row from its parent and children."""
         self._waiting.pop(job.id, None)
+        self._unclear.pop(job.id, None)
         for child in () if job.questions is None else job.questions.children:
             orphan = self._rows.by_id.get(child)
             if orphan is not None and orphan.parent == job.id:

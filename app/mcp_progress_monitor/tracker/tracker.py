@@ -421,8 +421,9 @@ class Tracker:
         """
         changes = PendingChanges()
         changes.progressed.update(job.id for job in self._rows.running.values())
+        held = self._questions.held_connections
         for job in self._rows.running.values():
-            if job.stall_if_silent(now):
+            if job.request.connection not in held and job.stall_if_silent(now):
                 changes.move(job)
         self._cancels.lapse(now, changes)
         for job in self._tasks.expired(now):

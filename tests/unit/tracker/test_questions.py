@@ -99,6 +99,33 @@ def test_none_of_several_running_jobs_is_said_to_need_the_user(wire: Dialogue) -
     assert (child.parent, child.parent_is_unclear) == (wire.job(first).id, False)
 
 
+def test_no_job_that_may_wait_for_the_user_stalls(wire: Dialogue) -> None:
+    jobs = [wire.call("a"), wire.call("b")]
+    for token in "ab":
+        for value in range(5):
+            wire.receive(progress(token, value, total=100))
+    _question(wire)
+    wire.wait(600)
+    assert [wire.state(job) for job in jobs] == [JobState.RUNNING] * 2
+    wire.send(result("q", action="accept"))
+    wire.wait(5)
+    assert [wire.state(job) for job in jobs] == [JobState.RUNNING] * 2
+    wire.wait(600)
+    assert [wire.state(job) for job in jobs] == [JobState.STALLED] * 2
+
+
+def test_a_question_holds_no_job_of_another_connection(wire: Dialogue) -> None:
+    made = wire.call("a")
+    for value in range(5):
+        wire.receive(progress("a", value, total=100))
+    wire.connect()
+    wire.call("a")
+    wire.call("b")
+    assert wire.job(_question(wire)).parent_is_unclear
+    wire.wait(600)
+    assert wire.state(made) is JobState.STALLED
+
+
 def test_a_question_that_names_its_task_belongs_to_that(wire: Dialogue) -> None:
     made = wire.begin()
     wire.call("b")

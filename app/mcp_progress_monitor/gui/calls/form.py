@@ -88,6 +88,8 @@ _CHORDS: Final = (
     | Qt.KeyboardModifier.AltModifier
     | Qt.KeyboardModifier.ShiftModifier
 )
+_TASK_TEXTS: Final = {"required": "Runs only as a task.", "optional": "Can run as a task."}
+_UNLISTED: Final = "Not listed by the server. Enter the arguments as JSON."
 _DESCRIPTION: Final = 1_500
 _SETS_FILES: Final = "Argument sets (*.csv *.tsv *.json *.jsonl);;All files (*)"
 
@@ -378,7 +380,7 @@ class CallForm(QWidget):
         self._form.remade.connect(self._on_controls_remade)
         self._options.folded.connect(self._on_controls_remade)
         self._options.sets_requested.connect(self._on_sets_requested)
-        self._options.count_changed.connect(self._show_total)
+        self._options.send_text_changed.connect(self._send.setText)
         self._shelf.arguments_chosen.connect(self._on_arguments_chosen)
         self._shelf.call_chosen.connect(self._on_call_chosen)
         self._shelf.save_requested.connect(self._on_save_requested)
@@ -508,7 +510,8 @@ class CallForm(QWidget):
         title = f"{one_line(offer.name)}  {one_line(offer.title)}" if offer.title else offer.name
         self._title.setText(one_line(title, 300))
         about = visible(offer.description[:_DESCRIPTION], keep_line_ends=True)
-        parts = (about, self._task_text(offer), self._listing_text(offer))
+        listing = "" if offer.is_listed else _UNLISTED
+        parts = (about, _TASK_TEXTS.get(offer.task_support, ""), listing)
         self._about.setText("\n".join(part for part in parts if part))
         self._about.setVisible(bool(self._about.text()))
         self._form.set_schema(offer.schema, entered)
@@ -522,16 +525,6 @@ class CallForm(QWidget):
             "This server is not connected or lists nothing of this kind. To call something "
             "it does not list, type its name into the search field."
         )
-
-    def _listing_text(self, offer: Offer) -> str:
-        if offer.is_listed:
-            return ""
-        return "Not listed by the server. Enter the arguments as JSON."
-
-    def _task_text(self, offer: Offer) -> str:
-        if offer.task_support == "required":
-            return "Runs only as a task."
-        return "Can run as a task." if offer.task_support == "optional" else ""
 
     def _read_options(self) -> CallSettings | None:
         try:
@@ -632,11 +625,6 @@ class CallForm(QWidget):
         offer = self._offers.offer(current.row()) if current.isValid() else None
         if offer is not None and offer != self._offer:
             self._show_offer(offer)
-
-    @Slot()
-    def _show_total(self) -> None:
-        total = self._options.count.total
-        self._send.setText("&Send" if total == 1 else f"&Send {count(total, 'call')}")
 
     @Slot()
     def _on_arguments_changed(self) -> None:

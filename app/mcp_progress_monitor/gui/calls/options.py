@@ -198,7 +198,7 @@ class CallOptions(QWidget):
     """
 
     sets_requested = Signal()  # the user wants to select a file of argument sets
-    count_changed = Signal()
+    send_text_changed = Signal(str)  # what the button that sends the calls says
     folded = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -470,4 +470,5 @@ class CallOptions(QWidget):
         )
         text = ", ".join(part for part in chosen if part)
         self._fold.setText(f"Options: {text}" if text else "Options")
-        self.count_changed.emit()
+        total = self.count.total
+        self.send_text_changed.emit("&Send" if total == 1 else f"&Send {count(total, 'call')}")
