@@ -27,6 +27,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
 )
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
+    META,
     PARTS,
     PROGRESS,
     PROGRESS_TOKEN,
@@ -78,7 +79,7 @@ class _OpenParams(msgspec.Struct, gc=False):
     progress: int | float
     total: int | float | msgspec.UnsetType = msgspec.UNSET
     message: str | msgspec.UnsetType = msgspec.UNSET
-    meta: Any = msgspec.field(default=msgspec.UNSET, name="_meta")
+    meta: Any = msgspec.field(default=msgspec.UNSET, name=META)
     content: None = None
 
 
