@@ -16,17 +16,15 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis
 import pytest
 from pytestqt.qtbot import QtBot
 
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NOBODY = 65_534
 """The user whom file rights bind, as they do not bind the superuser."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from mcp_progress_monitor.findings.finding import Finding, Level, Rule, Source, joined
 from mcp_progress_monitor.findings.rules import ALL
 from mcp_progress_monitor.tracker.snapshot import ViolationCount
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SOURCE = Source("No document", "none")
 

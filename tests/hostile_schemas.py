@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 JSON = dict[str, Any]
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

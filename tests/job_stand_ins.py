@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from mcp_progress_monitor.protocol.facts import (
     ProgressReceived,
@@ -14,16 +15,12 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.tracker.snapshot import (
     ChartPoint,
     JobDetail,
+    JobId,
     JobSnapshot,
     JobState,
     Phase,
 )
 from mcp_progress_monitor.tracker.tracker import Jobs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 _PLAIN = JobSnapshot(
     id=1,

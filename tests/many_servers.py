@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Final
 
 import anyio
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
 _AT_ONCE: Final = 8
 """As the window does: each has a limit to be ready in."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from PySide6.QtCore import QBuffer, QIODevice
 from PySide6.QtGui import QImage
 
 from mcp_progress_monitor.snapshots.questions import Question
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

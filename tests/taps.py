@@ -6,15 +6,13 @@ import datetime
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.format import header, prefix
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOKEN = "abc"
 INFO = {"name": "claude-code", "title": "Claude Code", "version": "2.1.0"}

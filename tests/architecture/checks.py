@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import graphlib
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator, Sequence
+from typing import cast
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tests.architecture.source import Module
+from tests.architecture.source import Module
 
 MODULE_LINES = 800
 _LOOSE_TASKS = frozenset({"ensure_future", "asyncSlot"})

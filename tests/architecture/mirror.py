@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.architecture.source import PACKAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 def mirroring(root: Path) -> list[Path]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tests.architecture.source import Module
+from tests.architecture.source import Module
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

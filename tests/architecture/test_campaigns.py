@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from tests.architecture.source import modules, parsed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.architecture.source import Module
+from tests.architecture.source import Module, modules, parsed
 
 _Test = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -9,13 +9,11 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from mcp_progress_monitor.exports.formats import FORMATS
 from tests.architecture.source import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _PREPARED = """
 import json, sys

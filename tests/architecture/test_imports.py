@@ -6,15 +6,12 @@ import ast
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from tests.architecture.source import APP, ROOT, modules
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 WITH_A_FACE = frozenset({"gui"})
 _OFFSCREEN = "This plugin does not support propagateSizeHints()\n"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.architecture.mirror import mirroring, strays, unnamed_aspects
 from tests.architecture.source import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _OF_SEVERAL_MODULES = {
     "unit/cli/test_main.py": "the command line as a whole: `main` is in the package itself",

@@ -7,14 +7,11 @@ import inspect
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from PySide6.QtCore import QObject
 
 from tests.architecture.source import APP, ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _CAMEL = re.compile(r"_*[a-z]+[A-Z]\w*")
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.architecture.source import APP, ROOT, TESTS, modules, tracked_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Written so that this file does not contain what it looks for.
 _MACHINE_BOUND = re.compile(

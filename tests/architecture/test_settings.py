@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 import reference
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
@@ -14,12 +16,6 @@ from mcp_progress_monitor.gui.setting_rows import Number
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.user_settings import SECTIONS, GeneralSettings, UserSettings
 from mcp_progress_monitor.paths import resource
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-    from pytestqt.qtbot import QtBot
 
 
 def test_a_declared_setting_is_everywhere(

@@ -5,15 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from tests.architecture.source import modules, parsed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tests.architecture.source import Module
+from tests.architecture.source import Module, modules, parsed
 
 FACES = {"cli": "terminal", "exports": "reports", "gui": "window", "wording": "wording"}
 SENTENCE = 4

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.snapshots.definitions import Era
+from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
 
 SOURCE = textwrap.dedent("""
     from typing import Annotated, Literal

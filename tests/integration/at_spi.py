@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from mcp_progress_monitor import qt_libraries
 from screen import virtual_screen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
 _ACCESSIBLE = "org.a11y.atspi.Accessible"

@@ -10,21 +10,19 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import httpx2
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.protocol.facts import JsonObject
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient
 from mcp_progress_monitor.snapshots.questions import Accept, Question, Refused
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
 """The client id that the suite expects where an authorization server takes metadata documents."""

@@ -6,17 +6,15 @@ in `tests/unit/sessions/transport/http/test_oauth_flow_discovery.py`.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
 from mcp_progress_monitor.protocol.eras import LATEST_HANDSHAKE, PER_REQUEST
 from tests.integration.conformance_suite import Verdict
 from tests.unit.sessions.http.scripted import Asked, Out, Web, event, reply
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 _UNKNOWN = {"code": -32601, "message": "Method not found"}
 _RETRY_S = 0.3

@@ -12,11 +12,9 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 VERSION: Final = "0.2.0-alpha.12"
 REVISIONS: Final = ("2025-11-25", "2026-07-28")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,11 +12,6 @@ from mcp_progress_monitor.protocol import eras
 from tests.integration.forked import fork_servers
 from tests.integration.resumable import Place
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
 
 fork_servers()
 

@@ -25,8 +25,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, NoReturn
+from typing import Any, AnyStr, Final, NamedTuple, NoReturn
 
 from tests.integration.forked_scripts import (
     Script,
@@ -40,9 +41,6 @@ from tests.integration.forked_scripts import (
     take_environment,
     take_streams,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 CAN_FORK: Final = sys.platform == "linux"
 """Elsewhere nobody adopts what another process has forked."""

@@ -19,15 +19,13 @@ import sys
 import threading
 import traceback
 import types
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.sessions.transport.watchdog import MARK
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _SCRIPTS: Final = {
     tuple(paths.internal_command(paths.DEMO)): "mcp_progress_monitor.demo.__main__",

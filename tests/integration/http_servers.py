@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -15,10 +16,6 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 _ADDRESS = re.compile(r"Listening on (https?://\S+)")
 

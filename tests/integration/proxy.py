@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import anyio
 import anyio.abc
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from anyio.abc import SocketStream
+from anyio.abc import SocketStream
 
 _OVER = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
 from mcp_progress_monitor.engine.call import Call, Outcome
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.snapshots.definitions import RestartPolicy, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.engine.updates import Update
 
 SCRIPT = Path(__file__).with_name("plain_server.py")
 SOON = RestartPolicy(first_delay_s=0.05, longest_delay_s=0.2, limit=5)

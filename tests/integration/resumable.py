@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 from mcp_progress_monitor.engine.call import AutoResume, Call
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
 from mcp_progress_monitor.store.resumes import ResumeStore
+from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S
 from tests.integration.watching import Watch
 from tests.servers.definition import server_definition
 from tests.unit.store.samples import query
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
-    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 AT_ONCE = AutoResume(pauses_s=(0,))
 

@@ -12,20 +12,17 @@ import hashlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 
 from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.forked_scripts import fork_scripts
 from tests.integration.resumable import Place, export
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.updates import Update
 
 CHUNKS = 60
 PER_ATTEMPT = 3

@@ -10,27 +10,23 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from PySide6.QtWidgets import QApplication, QToolButton
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.gui.aio import run_on_qt
 from mcp_progress_monitor.gui.jobs.commands import RESUME
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.protocol.frames import Channel
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from tests.patience import PATIENCE_S
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 CHUNKS = 20
 _EXPORT = {"job": "nightly", "chunks": CHUNKS, "chunks_per_attempt": 5}

@@ -8,18 +8,14 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 from mcp_progress_monitor import paths
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.recording.reader import RecordingReader
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.protocol.frames import Frame
 
 PYTHON = (sys.executable, "-I", "-S")
 """Starts fastest."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.snapshots.definitions import Era
 from tests.integration.resumable import Place, running
 from tests.integration.tasks import task_call
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 
 def say(*arguments: object) -> None:

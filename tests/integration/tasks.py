@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import anyio
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import Call, Outcome
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.snapshots.definitions import Era
+from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 from tests.integration.resumable import Place, the_job
+from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp_progress_monitor.engine.call import Outcome
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
-    from tests.integration.watching import Watch
 
 ERAS: tuple[Era, ...] = ("handshake", "per-request")
 _UNWISHED = {"task_required", "task_unasked", "task_answers_plainly"}

@@ -6,15 +6,12 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.integration.at_spi import Reader, Seen, desktop, needed
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(bool(needed()), reason=f"needs {', '.join(needed())}")
 

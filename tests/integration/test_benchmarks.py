@@ -6,8 +6,9 @@ import json
 import math
 import subprocess
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import pytest
 
@@ -15,9 +16,6 @@ from tests.benchmarks import figures as contest
 from tests.benchmarks import suites
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.figures import Figure, Size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 LOSS = "lost"
 """Figures of this name count what went wrong."""

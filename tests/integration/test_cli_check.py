@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.integration.commands import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _CLINGING = """
 import json, sys, time

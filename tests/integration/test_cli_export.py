@@ -7,7 +7,9 @@ import io
 import json
 import stat
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,6 @@ from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.cli.exits import ExitCode
 from mcp_progress_monitor.exports.formats import export_chunks
 from tests.integration.commands import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, ServerSettings
 from tests.integration.asking_server import SOURCE
 from tests.integration.commands import Run, calling, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ERAS = ("handshake", "per-request")
 BY_KIND = {

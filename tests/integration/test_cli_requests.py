@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,9 +15,6 @@ from tests.integration import one_at_a_time
 from tests.integration.commands import Run, linux_only, run, start
 from tests.integration.terminals import Terminal
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    import subprocess
 
 ERAS = ("handshake", "per-request")
 CTRL_C = b"\x03"

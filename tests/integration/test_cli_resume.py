@@ -7,16 +7,14 @@ import re
 import shlex
 import signal
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.integration.commands import PROGRAM, ROOT, Run, linux_only, run, run_on_terminal, start
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHUNKS = 12
 PER_ATTEMPT = 4

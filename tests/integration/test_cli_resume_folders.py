@@ -7,7 +7,7 @@ import json
 import shlex
 import sqlite3
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from mcp_progress_monitor.snapshots.definitions import read_definition
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.store.resumes import FILE
 from tests.integration.commands import ROOT, Run, linux_only, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = linux_only
 

@@ -7,17 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.integration.tapping import PROGRAM, PYTHON, Tap, live, recordings, tap_command, until
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

@@ -7,17 +7,14 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.hostile_schemas import hostile_schemas
+from tests.hostile_schemas import Hostile, hostile_schemas
 from tests.integration import schema_server
 from tests.integration.commands import Run, linux_only, run, start
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from tests.hostile_schemas import Hostile
 
 INTEGER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 COUNTED = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}

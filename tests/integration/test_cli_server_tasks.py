@@ -6,17 +6,15 @@ import json
 import signal
 import subprocess
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.integration.commands import ROOT, Run, linux_only, run, start
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ERAS = ("handshake", "per-request")
 

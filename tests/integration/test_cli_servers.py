@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.integration.commands import DEMO, ROOT, linux_only, run
 from tests.integration.terminals import Terminal
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MARKER = "import sys, pathlib; pathlib.Path(sys.argv[1]).touch()"
 

@@ -6,7 +6,8 @@ import itertools
 import json
 import re
 import signal
-from typing import TYPE_CHECKING
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +15,6 @@ from tests.integration.commands import Run, calling, linux_only, run, start
 from tests.integration.terminals import Terminal
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    import subprocess
-    from pathlib import Path
 
 ERAS = ("handshake", "per-request")
 QUICK = ("--arg", "interval_s=0.05", "--arg", "poll_ms=50")

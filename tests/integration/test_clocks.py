@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -13,17 +14,12 @@ import pytest
 from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import Era
 from mcp_progress_monitor.snapshots.limits import Limits
 from mcp_progress_monitor.snapshots.questions import Decline
-from mcp_progress_monitor.tracker.snapshot import Clocks, JobSnapshot, JobState
+from mcp_progress_monitor.tracker.snapshot import Clocks, JobId, JobSnapshot, JobState
 from tests.integration.watching import Watch
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 SILENT = {"steps": 2, "interval_s": 0.002}
 """Arguments of `never_answers`: two ticks, then nothing."""

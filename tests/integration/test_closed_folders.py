@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from tests.integration import commands
 from tests.integration.commands import Run, linux_only
 from tests.integration.forked import be_bound_by_rights
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = linux_only
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from subprocess import CompletedProcess
 
 import anyio
 import pytest
 
 from tests.integration import conformance_client
-from tests.integration.conformance_doubles import DOUBLES, InvalidToolHeaders, served
-from tests.integration.conformance_suite import REVISIONS, UnavailableError, installed
+from tests.integration.conformance_doubles import DOUBLES, Double, InvalidToolHeaders, served
+from tests.integration.conformance_suite import REVISIONS, UnavailableError, Verdict, installed
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from subprocess import CompletedProcess
-
-    from tests.integration.conformance_doubles import Double
-    from tests.integration.conformance_suite import Verdict
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,9 @@ import random
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -22,10 +24,6 @@ from mcp_progress_monitor.exports.snippet import as_command_line, as_curl, as_pr
 from mcp_progress_monitor.exports.ticks import TicksCsv
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from tests.unit.exports.sessions import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 CANARY: Final = "PWNED"
 HOSTILE: Final = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import mcp_types.methods
@@ -16,9 +17,6 @@ from mcp import Client, StdioServerParameters
 from mcp_progress_monitor.demo.eras import HANDSHAKE_VERSIONS, PER_REQUEST_VERSIONS
 from mcp_progress_monitor.demo.scenes import DEMO_CALLS
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 PER_REQUEST = PER_REQUEST_VERSIONS[-1]

@@ -7,8 +7,10 @@ import re
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+import click
 import jsonschema_rs
 import pytest
 
@@ -18,12 +20,6 @@ from mcp_progress_monitor.cli.options import RenamedOption
 from mcp_progress_monitor.demo.tools import TOOLS as DEMO_TOOLS
 from tests.integration.commands import ROOT, run
 from tests.servers.tools import TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    import click
 
 DOCUMENTS = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")

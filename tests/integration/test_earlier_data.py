@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.architecture.source import TESTS
 from tests.integration.commands import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WRITTEN_BY_0_1_0 = TESTS / "recordings" / "data-0.1.0"
 

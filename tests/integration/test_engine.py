@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import pytest
@@ -14,17 +15,12 @@ from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.snapshots.definitions import Era
 from mcp_progress_monitor.snapshots.servers import ServerState
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobId, JobState
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 @contextlib.asynccontextmanager

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import anyio.to_thread
 import pytest
@@ -12,10 +14,6 @@ import pytest
 from tests.integration.commands import run
 from tests.integration.http_servers import http_server
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 _SERVER = (*COMMAND, "--profile", "events")
 _STREAM = json.dumps({"name": "build.finished", "arguments": {"count": 3, "every_ms": 400}})

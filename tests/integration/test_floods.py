@@ -6,7 +6,6 @@ Counted is how many messages are handled at one go: nobody else has a turn meanw
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
@@ -14,14 +13,12 @@ import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.rows import REQUESTED_KEPT
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.benchmarks.flooding_server import FLOODS
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.updates import Update
 
 _MOST_AT_ONCE = 160  # messages other than progress of a call
 _MOST_STDERR = 256

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor import paths
 from tests.integration.commands import ROOT
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _START = (
     f"import sys; sys.path.insert(0, {str(ROOT / 'app')!r}); "

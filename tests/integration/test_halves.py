@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.integration import halving_server
 from tests.integration.commands import run
 from tests.integration.halving_server import HALF
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 
+from mcp_progress_monitor.engine.call import Outcome
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import FileWatch, StdioDefinition
@@ -14,11 +16,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.reconnecting import LATE, SCRIPT, Reports, pid_of, plain, text_of, tool
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.call import Outcome
 
 _RESTARTING = b'{"event":"restarting"'
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -20,10 +22,6 @@ from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.integration.http_servers import HttpServer, http_server
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 ERAS = ("handshake", "per-request")
 

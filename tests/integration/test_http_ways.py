@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.http_servers import http_server, self_signed
 from tests.integration.proxy import proxy
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CALL = Call("demo", "tools/call", {"name": "known_total", "arguments": {"steps": 3}})
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir")

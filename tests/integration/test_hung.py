@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.snapshots.servers import Health
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.reconnecting import Reports, plain, tool
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.servers import Health
 
 _LONG_S = 1.0
 """Within this a server that can answer does, also on a busy machine."""

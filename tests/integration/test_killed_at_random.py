@@ -7,11 +7,11 @@ import random
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
+from mcp_progress_monitor.engine.call import Outcome
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import RestartPolicy
@@ -19,9 +19,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.integration.processes import is_alive
 from tests.integration.reconnecting import Reports, plain, tool
 from tests.many_servers import connect_all, disconnect_all
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.call import Outcome
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -17,9 +17,6 @@ from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.integration.commands import ROOT, linux_only, start
 from tests.patience import PATIENCE_S, allowed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = linux_only
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.protocol.ledger import MOST_REMEMBERED
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import call, error, notification, progress, request, result
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.frames import Frame
 
 _KEPT = 100
 _AT_ONCE = 100

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.integration.commands import linux_only, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _COMMANDS = (
     ("tools", "--demo"),

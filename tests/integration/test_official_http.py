@@ -6,7 +6,8 @@ import contextlib
 import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -14,15 +15,10 @@ import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+from mcp_progress_monitor.snapshots.definitions import Era, HttpDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 _SERVER = textwrap.dedent("""
     import socket

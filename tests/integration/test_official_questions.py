@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss, Refused, Sampled
+from mcp_progress_monitor.engine.updates import Update
+from mcp_progress_monitor.snapshots.definitions import Era
+from mcp_progress_monitor.snapshots.questions import (
+    Accept,
+    Answer,
+    Decline,
+    Dismiss,
+    Question,
+    Refused,
+    Sampled,
+)
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, Root
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.asking_server import asking
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from mcp_progress_monitor.engine.call import Outcome
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from mcp_progress_monitor.snapshots.questions import Answer, Question
 
 ERAS = ["handshake", "per-request"]
 SAMPLED = {

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.engine.updates import Update
+from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 _SERVER = textwrap.dedent("""
     from mcp.server import MCPServer

@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import Era
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.sessions.connection import clocks
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, Waiting
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot, Waiting
 
 SERVER = str(Path(__file__).with_name("opening_server.py"))
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -18,9 +18,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.processes import is_alive
 from tests.integration.reconnecting import Reports, pid_of, plain, tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -18,16 +19,10 @@ from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.recording.recorder import Recorder
-from mcp_progress_monitor.snapshots.definitions import HttpDefinition
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.snapshots.definitions import Era, HttpDefinition
+from mcp_progress_monitor.tracker.snapshot import JobDetail, JobState
 from tests.integration.commands import run
 from tests.integration.http_servers import http_server
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from mcp_progress_monitor.tracker.snapshot import JobDetail
 
 _SECRET = "k-7f3a9b1c"
 _WORK = {"name": "worker", "arguments": {"items": 10, "items_per_s": 15}}

@@ -10,7 +10,7 @@ import sys
 import time
 import tomllib
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -25,9 +25,6 @@ from tests.integration.commands import DEMO, PROGRAM, ROOT
 from tests.integration.tapping import frames_of
 from tests.servers.definition import COMMAND
 from tests.taps import HandTap
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _SERVER = "from mcp_progress_monitor.demo.__main__ import main\nraise SystemExit(main([]))\n"
 _TESTS = f"""

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.protocol.facts import NotificationReceived
-from mcp_progress_monitor.snapshots.questions import Accept
+from mcp_progress_monitor.snapshots.definitions import Era
+from mcp_progress_monitor.snapshots.questions import Accept, Question
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.call import Outcome
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from mcp_progress_monitor.snapshots.questions import Question
 
 ERAS = ["handshake", "per-request"]
 

@@ -6,11 +6,12 @@ import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 
+from mcp_progress_monitor.engine.call import Outcome
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import RestartPolicy
@@ -22,11 +23,6 @@ from tests.integration.resumable import AT_ONCE, Place, export, the_job, whole
 from tests.many_servers import connect_all, disconnect_all
 from tests.patience import allowed
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.call import Outcome
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 

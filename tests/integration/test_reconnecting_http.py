@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 import pytest
 
 from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.snapshots.definitions import HttpDefinition, RestartPolicy
+from mcp_progress_monitor.snapshots.definitions import Era, HttpDefinition, RestartPolicy
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.http_servers import http_server
 from tests.integration.reconnecting import Reports
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 SOON = RestartPolicy(first_delay_s=0.2, longest_delay_s=0.5, limit=50)
 

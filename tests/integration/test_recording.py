@@ -10,14 +10,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.protocol.frames import Frame
 from mcp_progress_monitor.recording import recorder as module
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.recorder import Recorder
@@ -26,11 +28,6 @@ from mcp_progress_monitor.recording.writer import Writer
 from tests.integration.commands import PROGRAM, ROOT, linux_only, run, start
 from tests.patience import PATIENCE_S, allowed
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_progress_monitor.protocol.frames import Frame
 
 QUICK = ("--arg", "interval_s=0")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,7 +12,7 @@ from mcp_progress_monitor.engine.origins import ServerChangedError
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade
 from mcp_progress_monitor.protocol.jsonrpc import canonical
-from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import (
     AT_ONCE,
@@ -23,9 +23,6 @@ from tests.integration.resumable import (
     the_job,
     whole,
 )
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 
 def compared(message: dict[str, Any]) -> tuple[bytes, Any, int]:

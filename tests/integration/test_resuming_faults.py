@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
 
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.store import chains
+from mcp_progress_monitor.store.chains import SavedChain
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import (
@@ -25,13 +29,6 @@ from tests.integration.resumable import (
 )
 from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
-
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.store.chains import SavedChain
 
 
 async def test_a_refused_token_is_reported_with_the_servers_message_and_not_offered_again(

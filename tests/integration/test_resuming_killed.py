@@ -10,22 +10,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.store.resumes import FILE
 from tests.integration.processes import servers_of
-from tests.integration.resumable import whole
+from tests.integration.resumable import Place, whole
 from tests.integration.resume_victim import CHUNKS, digest
 from tests.unit.store.samples import contents, opened, query
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.integration.resumable import Place
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it asks /proc who runs")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 import pytest
 
+from mcp_progress_monitor.engine.call import Outcome
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.store.resumes import FILE
@@ -22,9 +21,6 @@ from tests.integration.resumable import (
 )
 from tests.integration.watching import Watch
 from tests.unit.store.samples import query
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.call import Outcome
 
 
 async def test_what_one_program_resumes_the_other_does_not(

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import Era
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.patience import allowed
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
 
 _SOON_S = eras.DISCOVER_LIMIT_S
 

@@ -9,21 +9,17 @@ import sys
 import textwrap
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.engine.updates import Update
+from mcp_progress_monitor.tracker.snapshot import JobId, JobState
 from tests.integration.commands import ROOT
 from tests.patience import allowed
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups")
 

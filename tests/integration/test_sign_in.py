@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import httpx2
@@ -14,6 +15,7 @@ import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.secrets.token_store import FILE_NAME
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
@@ -21,12 +23,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.integration.commands import complaints
 from tests.integration.http_servers import http_server
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.updates import Update
 
 pytestmark = pytest.mark.anyio
 

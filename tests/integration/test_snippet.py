@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 
@@ -14,9 +14,6 @@ from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import snippet
 from mcp_progress_monitor.paths import import_root
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 async def test_a_copied_call_runs_and_shows_its_progress(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
@@ -21,9 +22,6 @@ from mcp_progress_monitor.protocol.framing import RUN_LINES, FrameNumbers, Frame
 from mcp_progress_monitor.sessions.transport.stdio import STDERR_LINE_BYTES, StdioTransport
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.patience import PATIENCE_S, allowed
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups")
 

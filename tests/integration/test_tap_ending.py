@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,6 @@ from tests.integration.tapping import (
     until,
 )
 from tests.patience import PATIENCE_S, allowed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells and signals of POSIX")
 

@@ -9,8 +9,8 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -30,9 +30,6 @@ from tests.integration.tapping import (
     until,
 )
 from tests.patience import allowed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and rights of POSIX")
 

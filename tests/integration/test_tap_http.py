@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -22,7 +25,7 @@ from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
-from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+from mcp_progress_monitor.snapshots.definitions import Era, HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tap_http.program import live_folder
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -33,13 +36,6 @@ from tests.integration.test_official_http import line_of, served
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
 from tests.unit.tap_http.tapped import client, request, rpc, tapped
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 STEPS = {"name": "known_total", "arguments": {"steps": 4, "interval_s": 0.01}}
 

@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,10 +19,6 @@ from mcp_progress_monitor.catalogue.tap_install import servers_of
 from mcp_progress_monitor.engine.client_taps import LiveTap, live_taps
 from tests.integration.commands import DEMO, ROOT, run, start
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 INITIALIZE = {
     "jsonrpc": "2.0",

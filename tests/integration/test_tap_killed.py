@@ -11,9 +11,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -36,9 +36,6 @@ from tests.integration.tapping import (
     tap_command,
     until,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = linux_only
 

@@ -6,7 +6,8 @@ import json
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,9 +27,6 @@ from tests.integration.tapping import (
     tap_command,
     until,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells and signals of POSIX")
 

@@ -7,17 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.integration.commands import linux_only
 from tests.integration.tapping import PYTHON, Tap
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = linux_only
 

@@ -10,17 +10,14 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_progress_monitor.catalogue.taps import this_program, wrapper
 from tests.integration.commands import linux_only
+from tests.integration.surroundings import Surroundings
 from tests.integration.tapping import PYTHON, tap_command
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from tests.integration.surroundings import Surroundings
 
 pytestmark = linux_only
 

@@ -6,26 +6,23 @@ What we send is judged by the official SDK's own types.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 import mcp_types
 import pytest
 
 from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.facts import TaskStated
+from mcp_progress_monitor.snapshots.definitions import Era
 from mcp_progress_monitor.snapshots.questions import Accept
 from mcp_progress_monitor.store.tasks import TaskStore
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import Place, running, the_job
 from tests.integration.tasks import ERAS, begun, called, saved_tasks, sent, task_call
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 REQUESTS: dict[str, Any] = {
     "tools/call": mcp_types.CallToolRequest,

@@ -7,25 +7,21 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.origins import ServerChangedError
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
 from mcp_progress_monitor.snapshots.questions import Decline
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import Place, running, the_job
 from tests.integration.tasks import ERAS, begun, called, saved_tasks, task_call
+from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from tests.integration.watching import Watch
 
 ROOT = Path(__file__).parents[2]
 

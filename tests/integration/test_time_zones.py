@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.filtering.expressions import utc_offset_s
 from tests.integration.commands import linux_only, run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ZONES = ("XXX-167", "XXX+24:00", "XXX-24", "<+99>-99", "no/such", "")
 

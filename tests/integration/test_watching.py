@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
 import pytest
 
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from tests.integration.commands import ROOT
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import functools
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -19,7 +20,7 @@ from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.origins import WatchedServerError
 from mcp_progress_monitor.engine.servers_here import RECORDED, find_server_here
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot, JobState
 from tests.integration.commands import ROOT, linux_only, run
 from tests.integration.resumable import Place, saved_tokens, whole
 from tests.integration.tapping import tap_command
@@ -27,11 +28,6 @@ from tests.integration.tasks import saved_tasks
 from tests.integration.terminals import Terminal
 from tests.integration.test_watching import jobs_of, until
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
 
 CLIENT = Path(__file__).with_name("watched_client.py")
 ATTEMPT = {"chunks": 12, "chunks_per_attempt": 5, "interval_s": 0.002}

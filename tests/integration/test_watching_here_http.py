@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from typing import TYPE_CHECKING
+import subprocess
+from collections.abc import AsyncIterator, Iterator
 
 import anyio.to_thread
 import pytest
 
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.origins import WatchedServerError
 from mcp_progress_monitor.engine.servers_here import RECORDED, find_server_here
-from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+from mcp_progress_monitor.snapshots.definitions import Era, HttpDefinition
 from mcp_progress_monitor.tracker import job_parts
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run, start
@@ -22,13 +24,6 @@ from tests.integration.tasks import ERAS, saved_tasks
 from tests.integration.test_tap_http import tap_process
 from tests.integration.test_watching import jobs_of, until
 from tests.integration.test_watching_here import place, the_job, watching
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import AsyncIterator, Iterator
-
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 __all__ = ["place"]
 CLIENT = "mcp-progress-monitor"

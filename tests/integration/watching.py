@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import anyio
 
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
+from mcp_progress_monitor.protocol.facts import Fact
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.protocol.facts import Fact
 
 
 class Watch:

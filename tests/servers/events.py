@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
-from mcp_progress_monitor.demo.wire import INVALID_PARAMS, RpcError, notification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp_progress_monitor.demo.call import Call
-    from mcp_progress_monitor.demo.wire import JsonObject
+from mcp_progress_monitor.demo.call import Call
+from mcp_progress_monitor.demo.wire import INVALID_PARAMS, JsonObject, RpcError, notification
 
 EXTENSIONS: Final[JsonObject] = {
     "io.modelcontextprotocol/events": {},

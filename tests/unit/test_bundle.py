@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor import bundle, paths
 from mcp_progress_monitor.sessions.transport.server_process import environment_of
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -7,15 +7,12 @@ import signal
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor import crash_reports
 from mcp_progress_monitor.crash_reports import crash_trace, report_of, reports, save
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SECRET = "sk-abcdefgh12345678"
 on_posix = pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX's")

@@ -7,18 +7,15 @@ import shlex
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from configparser import RawConfigParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.file_association import LinuxAssociation, exec_line
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 COMMAND = ["/opt/a folder/mcp-progress-monitor"]
 MIME = "application/x-mcp-recording"

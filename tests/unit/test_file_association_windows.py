@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.file_association import WindowsAssociation, windowless
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMAND = ["C:\\Program Files\\Python\\pythonw.exe", "-P", "-c", "run()"]
 ENDING = "Software\\Classes\\.mcprec"

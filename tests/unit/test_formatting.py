@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import time
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor import formatting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ANY_FLOAT = st.floats()
 JSON = st.recursive(

@@ -5,15 +5,12 @@ from __future__ import annotations
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor import __version__, paths
 from mcp_progress_monitor.errors import UserError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the custom of Linux desktops")
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor import private_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _no_room(_descriptor: int) -> None:

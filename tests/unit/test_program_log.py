@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,6 @@ from mcp_progress_monitor import program_log as module
 from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.program_log import log_to_file, program_log
 from tests.unit.test_crash_reports import SECRET, mode_of, raised
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

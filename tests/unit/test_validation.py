@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from pydantic import ValidationError
@@ -12,7 +13,7 @@ from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.cli.calls.target import named_servers
 from mcp_progress_monitor.cli.common import CommonOptions
 from mcp_progress_monitor.cli.exits import CommandFailed
-from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.sessions.settings_file import SettingsFile
 from mcp_progress_monitor.snapshots.definitions import (
     RestartPolicy,
@@ -21,11 +22,6 @@ from mcp_progress_monitor.snapshots.definitions import (
     read_definition,
 )
 from mcp_progress_monitor.validation import described
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.errors import ErrorDetails
 
 _RUN: Final = {"transport": "stdio", "name": "n", "command": "c"}
 _WEB: Final = {"transport": "http", "name": "n", "url": "https://a/mcp"}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_progress_monitor.windows_registry import WindowsRegistry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class FakeWinreg(ModuleType):

@@ -6,9 +6,10 @@ import hmac
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from tests.servers.http.handler import (
@@ -22,9 +23,6 @@ from tests.servers.http.handler import (
     send_to,
 )
 from tests.servers.options import Options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _CODE_S: Final = 60.0
 _MOST_KEPT: Final = 10_000

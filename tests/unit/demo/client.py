@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 from mcp_progress_monitor.demo.eras import (
     CAPABILITIES_STAMP,
@@ -15,14 +17,9 @@ from mcp_progress_monitor.demo.eras import (
     Negotiation,
 )
 from mcp_progress_monitor.demo.server import Server
+from mcp_progress_monitor.demo.tool import Tool
 from mcp_progress_monitor.demo.tools import TOOLS
 from mcp_progress_monitor.demo.wire import Wire
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from mcp_progress_monitor.demo.tool import Tool
 
 NEWEST_HANDSHAKE = "2025-11-25"
 PER_REQUEST = PER_REQUEST_VERSIONS[-1]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import mcp_types.methods
 import pytest
 
 from mcp_progress_monitor.demo.eras import ERAS
 from tests.unit.demo.client import Client
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ARCHIVE = ("resources/read", {"uri": "demo://archive"}, 6)
 INTERVIEW = ("prompts/get", {"name": "interview", "arguments": {"topic": "rain"}}, 4)

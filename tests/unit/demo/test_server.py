@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from mcp_progress_monitor.demo.call import Call
 from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
 from mcp_progress_monitor.demo.tools import TOOLS
+from mcp_progress_monitor.demo.wire import JsonObject
 from tests.unit.demo.client import PATIENCE_S, PER_REQUEST, Client
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.demo.call import Call
-    from mcp_progress_monitor.demo.wire import JsonObject
 
 
 def stumble(_call: Call) -> JsonObject:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,6 @@ from mcp_progress_monitor.engine.client_taps import (
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.format import header
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HERE = TapProgram((sys.executable,))
 ENTRY = {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"MODE": "fast"}}

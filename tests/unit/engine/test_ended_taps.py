@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,10 +17,6 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.taps import HandTap
 from tests.unit.engine.test_watching import jobs_of
 from tests.unit.engine.test_watching_saved import resumable, saved, saved_tasks, task, watching
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 import pytest
 
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.updates import Update
 
 
 def server(name: str = "a") -> StdioDefinition:

@@ -5,27 +5,23 @@ The latter by the general reader, and taken as facts of any kind.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.protocol.conversation import Conversation, Exchanges
-from mcp_progress_monitor.protocol.frames import FactRun
+from mcp_progress_monitor.protocol.frames import FactRun, Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import decode_in_slices, encode
 from mcp_progress_monitor.protocol.outline import finish
 from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import call, notification, progress, request, result
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId
 
 TOKENS = ("a", "b:c", 7)
 _rising = st.builds(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +18,6 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from mcp_progress_monitor.store.chains import Origin
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 DEFINITION = StdioDefinition(name="files", command="run-files", args=("--fast",), env={"A": "b"})
 ORIGIN = Origin(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _OPENING = {"protocolVersion": "2025-11-25"}
 

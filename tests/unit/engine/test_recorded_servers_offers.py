@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 from tests.unit.engine.test_recorded_servers import negotiated
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 
 @pytest.fixture

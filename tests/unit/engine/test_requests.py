@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -12,23 +13,18 @@ from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import AutoResume, Call, Outcome
 from mcp_progress_monitor.engine.calls import Calls
 from mcp_progress_monitor.engine.requests import Requests
+from mcp_progress_monitor.engine.task_runs import TaskRuns
 from mcp_progress_monitor.engine.updates import LiveTracker
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.protocol.frames import FactRun, Frame
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
+from mcp_progress_monitor.sessions.connection.connection import Connection
+from mcp_progress_monitor.sessions.connection.manager import SessionManager
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.limits import USUAL, LimitChoice, Limits
-from mcp_progress_monitor.tracker.snapshot import ChangeSet, Clocks, JobSnapshot, JobState
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, Clocks, JobId, JobSnapshot, JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
-    from mcp_progress_monitor.engine.task_runs import TaskRuns
-    from mcp_progress_monitor.protocol.frames import FactRun, Frame
-    from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.sessions.connection.manager import SessionManager
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 CALL = Call("played", "tools/call", {"name": "t"})
 

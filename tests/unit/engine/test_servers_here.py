@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.engine.servers_here import RECORDED, SAVED, find_server_here
-from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.snapshots.definitions import (
+    HttpDefinition,
+    ServerDefinition,
+    StdioDefinition,
+)
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import AsyncIterator
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -16,16 +17,12 @@ from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.protocol.messages import CAPABILITIES_KEY
 from mcp_progress_monitor.protocol.peer import TokenSource
+from mcp_progress_monitor.sessions.connection.connection import Connection, Upkeep
 from mcp_progress_monitor.sessions.connection.manager import SessionManager
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, Root, read_roots
 from tests.unit.sessions.playbook import INITIALIZED, PlayedServer, by_method, connection_to
 from tests.unit.sessions.questioned import broker
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from mcp_progress_monitor.sessions.connection.connection import Connection, Upkeep
 
 ROOTS = [Root(uri="file:///a")]
 DISCOVERED = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from mcp_progress_monitor.engine.updates import Listeners, Update
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.mark.announces_log("a listener failed")

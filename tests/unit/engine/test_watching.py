@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -16,28 +18,22 @@ from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.followed_tap import Tap
+from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports.formats import HAR, ExportOptions, export_chunks
 from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.facts import Fact
 from mcp_progress_monitor.protocol.frames import Channel, FactRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.snapshots.servers import ServerState
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.patience import PATIENCE_S
 from tests.taps import HandTap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 
 @pytest.fixture

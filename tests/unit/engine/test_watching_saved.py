@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -18,16 +18,12 @@ from mcp_progress_monitor.engine.origins import (
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import snippet
+from mcp_progress_monitor.store.chains import SavedChain
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from tests.taps import HandTap
 from tests.unit.engine.test_watching import jobs_of, states, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.store.chains import SavedChain
 
 
 @pytest.fixture

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.protocol.frames import Frame, server_name
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.http_events import BodyNotes
 from mcp_progress_monitor.protocol.sse import SseParser
 from mcp_progress_monitor.recording.timeline import Timeline
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
+from mcp_progress_monitor.tracker.snapshot import JobId
 from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 PROGRESS_TOKEN = "prog-1"
 BEGUN_WHEN = 1_795_190_467.123

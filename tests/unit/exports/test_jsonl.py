@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +16,6 @@ from mcp_progress_monitor.exports.options import UNKNOWN, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.formatting import iso
 from tests.unit.exports.sessions import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 def _rows(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -15,10 +17,6 @@ from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _CONNECTION: Final = "remote#1"
 _HALF: Final = "cut \ud83d"

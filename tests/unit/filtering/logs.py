@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.facts import Fact
+from mcp_progress_monitor.protocol.frames import Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.recording.format import escaped
 from mcp_progress_monitor.recording.timeline import Timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
 
 WHEN = 1_800_000_000.0
 """Wall time at monotonic time 0."""

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mcp_progress_monitor.filtering.expressions import And, Comparison, Moment, Not, Or, Text
+from mcp_progress_monitor.filtering.expressions import (
+    And,
+    Comparison,
+    Expression,
+    Moment,
+    Not,
+    Or,
+    Text,
+)
 from mcp_progress_monitor.filtering.fields import LEVELS
 from mcp_progress_monitor.protocol.facts import (
     ProgressReceived,
@@ -17,12 +26,7 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
 )
 from mcp_progress_monitor.protocol.frames import kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from mcp_progress_monitor.filtering.expressions import Expression
-    from tests.unit.filtering.logs import Entry
+from tests.unit.filtering.logs import Entry
 
 _MISSING = object()
 _OTHER = {Side.CLIENT: Side.SERVER, Side.SERVER: Side.CLIENT}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.filtering.expressions import And, Comparison, Not, Or, Text, moment
+from mcp_progress_monitor.filtering.expressions import (
+    And,
+    Comparison,
+    Expression,
+    Not,
+    Or,
+    Text,
+    moment,
+)
 from tests.unit.filtering.logs import Log, error, notification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp_progress_monitor.filtering.expressions import Expression
 
 TOKENS: list[Any] = ["a", "b", "7", 7, 8, 7.0, "x" * 300, "y" * 300]
 _STRINGS = ["abc", "Über", "a b", 'say "hi"', "a/b", "7", "true", ""]

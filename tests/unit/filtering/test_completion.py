@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,10 +10,8 @@ from hypothesis import strategies as st
 
 from mcp_progress_monitor.filtering.completion import MOST, complete
 from mcp_progress_monitor.filtering.fields import FIELDS
+from mcp_progress_monitor.recording.timeline import Timeline
 from tests.unit.filtering.logs import Log, notification
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.recording.timeline import Timeline
 
 
 @pytest.fixture(scope="module")

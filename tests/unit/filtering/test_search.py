@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_progress_monitor.filtering import matching
 from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
+from mcp_progress_monitor.filtering.index_predicates import Stride
 from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.unit.filtering.logs import WHEN, Log, all_of, error, notification
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.filtering.index_predicates import Stride
 
 _HOSTILE = 'text matches "^(a|aa)+$"'
 """Takes 2^40 steps to fail on forty letters and something else."""

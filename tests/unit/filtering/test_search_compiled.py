@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 
+from mcp_progress_monitor.filtering.expressions import Expression
 from tests.unit.filtering import oracle
 from tests.unit.filtering.logs import Log, all_of
 from tests.unit.filtering.strategies import EXPRESSIONS, logs
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.filtering.expressions import Expression
 
 
 @given(logs(), EXPRESSIONS)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_progress_monitor.imports.convert import as_recording
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.recording.reader import RecordingReader
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 SAMPLES = Path(__file__).parents[2] / "recordings" / "imports"
 """Made by hand, in the forms that the programs of these versions write."""

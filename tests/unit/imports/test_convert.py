@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from mcp_progress_monitor.imports.convert import as_recording, form_of
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.imports.imported import SAMPLES, Imported
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -12,9 +13,6 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording import reader
 from tests.unit.imports.imported import SAMPLES, Imported
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SETTINGS = hypothesis.settings(
     max_examples=15, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]

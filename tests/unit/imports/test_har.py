@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -30,9 +31,6 @@ from tests.unit.tap_http.tapped import (
     server,
     tapped,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TICK = (
     b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}'

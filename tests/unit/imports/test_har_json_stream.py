@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any, cast
+from io import FileIO
+from typing import Any, cast
 
 import hypothesis
 import pytest
@@ -12,9 +13,6 @@ from hypothesis import strategies as st
 
 from mcp_progress_monitor.imports import har
 from mcp_progress_monitor.imports.har import JsonStreamError, elements
-
-if TYPE_CHECKING:
-    from io import FileIO
 
 PATH = ("log", "entries")
 VALUES = st.recursive(

@@ -2,14 +2,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from beside import Beside
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _beside(code: str, folder: Path) -> Beside:

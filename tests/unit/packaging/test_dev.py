@@ -5,8 +5,9 @@ import os
 import re
 import sys
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,9 +17,6 @@ from environment import ROOT
 from mcp_progress_monitor.qt_libraries import PACKAGES
 from system import SetupError
 from tests.unit.packaging.recorder import Recorder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class Ready:

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from environment import Environment
 from system import SetupError
 from tests.unit.packaging.recorder import Recorder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROJECT = """
 [project]

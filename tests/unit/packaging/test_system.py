@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import system
 from tests.unit.packaging.recorder import Recorder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

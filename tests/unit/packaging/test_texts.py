@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 import texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 _MODULE = '''
 """A docstring nobody sees."""

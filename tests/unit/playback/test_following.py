@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,10 +22,6 @@ from mcp_progress_monitor.recording.format import header
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
 from tests.taps import HandTap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.recording.written import AT, WHEN, Written, tick
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.engine.updates import Update
 
 GOLDEN = Path(__file__).parents[2] / "recordings"
 

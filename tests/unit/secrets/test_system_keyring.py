@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import keyring
 import pytest
@@ -22,9 +22,6 @@ from keyring.errors import (
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets import system_keyring
 from mcp_progress_monitor.secrets.system_keyring import SERVICE, SystemKeyring, is_available
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Backend(KeyringBackend):

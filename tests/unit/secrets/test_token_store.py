@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import stat
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -13,9 +14,6 @@ from filelock import FileLock
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.secrets import token_store
 from mcp_progress_monitor.secrets.token_store import FILE_NAME, TokenStore
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_what_is_kept_is_found_by_another_program(tmp_path: Path) -> None:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import anyio
 
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+from mcp_progress_monitor.protocol.frames import Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import TokenSource
-from mcp_progress_monitor.sessions.connection.connection import Connection
+from mcp_progress_monitor.sessions.connection.connection import Connection, Room, Upkeep
 from mcp_progress_monitor.sessions.transport.base import Transport
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
-
-    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
-    from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.sessions.connection.connection import Room, Upkeep
 
 Message: TypeAlias = dict[str, Any]
 Script: TypeAlias = Callable[[Message], Iterable[Message | bytes]]

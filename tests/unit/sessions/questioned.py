@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import anyio
 
@@ -16,14 +17,8 @@ from mcp_progress_monitor.sessions.questions.questions import Questions
 from mcp_progress_monitor.sessions.questions.server_requests import ServerContext, ServerRequests
 from mcp_progress_monitor.sessions.settings_file import SettingsFile
 from mcp_progress_monitor.snapshots.questions import Question
-from mcp_progress_monitor.snapshots.settings import QuestionRules, ServerSettings
-from tests.unit.sessions.playbook import PlayedServer, connection_to
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from mcp_progress_monitor.snapshots.settings import Root
-    from tests.unit.sessions.playbook import Message, Script
+from mcp_progress_monitor.snapshots.settings import QuestionRules, Root, ServerSettings
+from tests.unit.sessions.playbook import Message, PlayedServer, Script, connection_to
 
 ASK = QuestionRules()
 SCHEMA = {

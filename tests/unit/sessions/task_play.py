@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 import anyio
 
-from mcp_progress_monitor.protocol.facts import read_task
+from mcp_progress_monitor.protocol.facts import JsonObject, TaskView, read_task
 from mcp_progress_monitor.protocol.messages import TASKS_EXTENSION
 from mcp_progress_monitor.protocol.tasks import TaskOffer, TaskWay
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
-from mcp_progress_monitor.sessions.tasks import FollowedTask, TaskRun
-from tests.unit.sessions.playbook import Log, PlayedServer, connection_to, error, result
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-
-    from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
-    from mcp_progress_monitor.sessions.tasks import InputAsker
-    from tests.unit.sessions.playbook import Message
+from mcp_progress_monitor.sessions.tasks import FollowedTask, InputAsker, TaskRun
+from tests.unit.sessions.playbook import Log, Message, PlayedServer, connection_to, error, result
 
 CORE = TaskOffer(TaskWay.CORE, {"tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}})
 EXTENDED = TaskOffer(TaskWay.EXTENSION, {"extensions": {TASKS_EXTENSION: {}}})

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from mcp_progress_monitor.sessions.doctor import report_of
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.doctor import Searched
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def snapshot(definition: StdioDefinition | HttpDefinition) -> ServerSnapshot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +17,6 @@ from mcp_progress_monitor.snapshots.settings import (
     Root,
     ServerSettings,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = QuestionRules(form=QuestionRule(mode="answer", answer={"pin": "1234"}, delay_s=2.5))
 SETTINGS = ServerSettings(rules=RULES, roots=(Root(uri="file:///a"),), log_level="info")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
 
+from mcp_progress_monitor.protocol.facts import JsonObject
 from mcp_progress_monitor.sessions.questions.multi_round_trip import InputRequiredError
 from mcp_progress_monitor.sessions.tasks import TaskFate
 from tests.unit.sessions.task_play import ANSWER, EXTENDED, TaskServer, followed, of_extension
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import JsonObject
 
 FORM = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}
 OTHER = {"method": "elicitation/create", "params": {"message": "!", "requestedSchema": {}}}

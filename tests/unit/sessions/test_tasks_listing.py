@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.tasks import TaskOffer, TaskWay
+from mcp_progress_monitor.sessions.connection.connection import Connection
 from mcp_progress_monitor.sessions.tasks import list_tasks
-from tests.unit.sessions.playbook import PlayedServer, connection_to, error, result
+from tests.unit.sessions.playbook import Message, PlayedServer, connection_to, error, result
 from tests.unit.sessions.task_play import CORE, EXTENDED, task_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from mcp_progress_monitor.sessions.connection.connection import Connection
-    from tests.unit.sessions.playbook import Message
 
 LISTED = TaskOffer(TaskWay.CORE, {"tasks": {"list": {}}})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.facts import is_terminal
+from mcp_progress_monitor.protocol.tasks import TaskOffer
 from mcp_progress_monitor.sessions.tasks import TaskFate
 from tests.unit.sessions.task_play import ANSWER, CORE, EXTENDED, TaskServer, followed, of_extension
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.tasks import TaskOffer
 
 
 async def test_a_task_of_the_handshake_era_is_looked_at_then_its_result_fetched_once() -> None:

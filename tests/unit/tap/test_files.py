@@ -6,8 +6,8 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,9 +20,6 @@ from mcp_progress_monitor.recording.writer import Encoder
 from mcp_progress_monitor.tap import files
 from mcp_progress_monitor.tap.about import About, Rest
 from mcp_progress_monitor.tap.files import RunFile, file_name, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 
 def _same(arguments: Sequence[str]) -> Sequence[str]:

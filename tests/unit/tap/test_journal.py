@@ -8,27 +8,22 @@ import mmap
 import os
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tap import journal as journals
 from mcp_progress_monitor.tap import writer
+from mcp_progress_monitor.tap.about import About
 from mcp_progress_monitor.tap.journal import QUEUE_BYTES, Journal, JournalLane
 from mcp_progress_monitor.tap.writer import WrittenLane
 from tests.patience import PATIENCE_S
 from tests.unit.tap.test_files import about
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.tap.about import About
 
 
 @pytest.fixture(autouse=True)

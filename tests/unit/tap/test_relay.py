@@ -8,22 +8,18 @@ import select
 import socket
 import sys
 import threading
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from mcp_progress_monitor.tap.journal import Journal, JournalLane
+from mcp_progress_monitor.tap.posix import TappedServer
 from mcp_progress_monitor.tap.relay import PolledStream, PollLoop, Stream, ThreadStream
 from tests.integration.commands import linux_only
 from tests.patience import PATIENCE_S
 from tests.unit.tap.test_files import about
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from mcp_progress_monitor.tap.posix import TappedServer
-
 
 _POLL = getattr(select, "poll", None)
 

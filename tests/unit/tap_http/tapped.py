@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
 
 import anyio
-from anyio.abc import SocketAttribute
+from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tap.script import Script, read_rules
 from mcp_progress_monitor.tap_http.program import HttpTap, TapOptions
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
-
-    from anyio.abc import SocketStream
-
-    from mcp_progress_monitor.protocol.frames import Frame
 
 _OVER = (anyio.BrokenResourceError, anyio.EndOfStream, anyio.IncompleteRead)
 LONGEST = 64 * 1024 * 1024

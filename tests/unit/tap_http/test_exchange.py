@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.recording.writer import Encoder, Writer
 from mcp_progress_monitor.tap_http import recorder
 from tests.unit.tap_http.tapped import Peer, client, reply, request, response, rpc, server, tapped
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CALL = rpc("tools/call", 7, name="work")
 HEADS = {

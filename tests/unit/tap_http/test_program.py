@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.tap_http.program import HttpTap, TapOptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 URL = "https://mcp.example.com/mcp"
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.settings import RecordingSettings
 from mcp_progress_monitor.recording.writer import Writer
 from mcp_progress_monitor.tap_http import program
 from mcp_progress_monitor.tap_http.program import HttpJournal, live_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from mcp_progress_monitor.recording.folder import RecordingsFolder
 
 BEGUN = 1_795_000_000.25
 MIB = 1024 * 1024

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -23,9 +23,6 @@ from tests.unit.tap_http.tapped import (
     server,
     tapped,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CALL = rpc("tools/call", 7, name="work", _meta={"progressToken": 7})
 TICK = (

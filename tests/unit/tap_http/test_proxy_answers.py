@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET
-from typing import TYPE_CHECKING
 
 import h11
 import pytest
 from anyio.abc import SocketAttribute
 
-from tests.unit.tap_http.odd_answers import odd_answer
-from tests.unit.tap_http.tapped import Peer, client, reply, request, response, rpc, server, tapped
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.tap_http.odd_answers import OddAnswer
-    from tests.unit.tap_http.tapped import Tapped
+from tests.unit.tap_http.odd_answers import OddAnswer, odd_answer
+from tests.unit.tap_http.tapped import (
+    Peer,
+    Tapped,
+    client,
+    reply,
+    request,
+    response,
+    rpc,
+    server,
+    tapped,
+)
 
 CALL = rpc("tools/call", 7, name="work")
 _OF_A_CONNECTION = {b"connection", b"content-length", b"transfer-encoding", b"location"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 
@@ -20,9 +20,6 @@ from tests.unit.tap_http.tapped import (
     server,
     tapped,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PING = rpc("ping", 7)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,6 +16,7 @@ from tests.unit.tap_http.tapped import (
     END,
     STREAM,
     Peer,
+    Tapped,
     chunk,
     client,
     event,
@@ -25,11 +27,6 @@ from tests.unit.tap_http.tapped import (
     server,
     tapped,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.tap_http.tapped import Tapped
 
 CALL = rpc("tools/call", 7, name="work", _meta={"progressToken": 7})
 PER_REQUEST = rpc(

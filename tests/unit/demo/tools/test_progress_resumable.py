@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import mcp_types.methods
 import pytest
 
 from mcp_progress_monitor.demo.eras import ERAS
 from tests.unit.demo.client import TOKEN, Client, Message, Played
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHUNKS = {"chunks": 7, "chunks_per_attempt": 3, "interval_s": 0}
 REFUSED = -32602

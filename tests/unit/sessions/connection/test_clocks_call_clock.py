@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import anyio
 import pytest
@@ -16,9 +17,6 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
 from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S, Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import Clocks
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
 
 
 class Time:

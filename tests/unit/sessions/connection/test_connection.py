@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import anyio
 import pytest
@@ -11,18 +11,19 @@ import pytest
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import ConnectionClosed, ConnectionOpened, RequestMade
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.frames import Channel, FactRun, Frame
 from mcp_progress_monitor.sessions.connection import outbox
-from mcp_progress_monitor.sessions.connection.connection import evidence
+from mcp_progress_monitor.sessions.connection.connection import Connection, evidence
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
-from tests.unit.sessions.playbook import Log, PlayedServer, by_method, connection_to, error, result
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
-
-    from mcp_progress_monitor.protocol.frames import FactRun, Frame
-    from mcp_progress_monitor.sessions.connection.connection import Connection
-    from tests.unit.sessions.playbook import Message
+from tests.unit.sessions.playbook import (
+    Log,
+    Message,
+    PlayedServer,
+    by_method,
+    connection_to,
+    error,
+    result,
+)
 
 
 def silence(_message: Message) -> list[Message]:

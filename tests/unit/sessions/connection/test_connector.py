@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -12,7 +13,7 @@ import pytest
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import ClientIdentity
-from mcp_progress_monitor.protocol.framing import FrameNumbers
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import TokenSource
 from mcp_progress_monitor.sessions.connection.connector import Connector
 from mcp_progress_monitor.sessions.connection.manager import SessionManager
@@ -21,11 +22,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.many_servers import connect_all
 from tests.unit.sessions.playbook import INITIALIZED, Log, PlayedServer, by_method
 from tests.unit.sessions.questioned import broker
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from mcp_progress_monitor.protocol.framing import Framer
 
 SOON = RestartPolicy(first_delay_s=0.01, longest_delay_s=0.01, limit=2)
 LATE = RestartPolicy(first_delay_s=600, longest_delay_s=600)

@@ -6,13 +6,16 @@ import contextlib
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import pytest
 import watchfiles
 
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.sessions.connection import connector
 from mcp_progress_monitor.sessions.connection.connector import (
     FileWatcher,
@@ -23,12 +26,6 @@ from mcp_progress_monitor.sessions.connection.connector import (
     words_of,
 )
 from mcp_progress_monitor.snapshots.definitions import FileWatch, HttpDefinition, StdioDefinition
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.errors import ErrorDetails
 
 
 def server(folder: Path, *paths: str, **fields: Any) -> StdioDefinition:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import anyio
+import pytest
 
 from mcp_progress_monitor.sessions.connection import listing
+from mcp_progress_monitor.sessions.connection.connection import Connection
 from mcp_progress_monitor.sessions.connection.listing import read_pages
-from tests.unit.sessions.playbook import PlayedServer, connection_to, result
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    import pytest
-
-    from mcp_progress_monitor.sessions.connection.connection import Connection
-    from tests.unit.sessions.playbook import Message
+from tests.unit.sessions.playbook import Message, PlayedServer, connection_to, result
 
 PAUSE_S = 0.05
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.protocol.offers import ALL_LISTS
 from mcp_progress_monitor.sessions.connection import listing
+from mcp_progress_monitor.sessions.connection.connection import Connection
 from mcp_progress_monitor.sessions.connection.lists import ServerLists
-from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to, error, result
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from mcp_progress_monitor.sessions.connection.connection import Connection
-    from tests.unit.sessions.playbook import Message, Script
+from tests.unit.sessions.playbook import (
+    Message,
+    PlayedServer,
+    Script,
+    by_method,
+    connection_to,
+    error,
+    result,
+)
 
 ALL: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 

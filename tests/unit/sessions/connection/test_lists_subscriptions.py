@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
+import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.eras import Agreement
@@ -13,14 +15,14 @@ from mcp_progress_monitor.protocol.messages import LOG_LEVEL_KEY
 from mcp_progress_monitor.sessions.connection.lists import Subscriptions
 from mcp_progress_monitor.sessions.transport.base import Loss
 from mcp_progress_monitor.snapshots.settings import ServerSettings
-from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to, result
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    import pytest
-
-    from tests.unit.sessions.playbook import Message, Script
+from tests.unit.sessions.playbook import (
+    Message,
+    PlayedServer,
+    Script,
+    by_method,
+    connection_to,
+    result,
+)
 
 HANDSHAKE = {"logging": {}, "resources": {"subscribe": True}, "tools": {"listChanged": True}}
 OBLIGING = by_method(setLevel={}, subscribe={}, unsubscribe={})

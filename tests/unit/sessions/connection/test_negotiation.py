@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol import eras
-from mcp_progress_monitor.protocol.eras import ClientIdentity
+from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity
 from mcp_progress_monitor.protocol.messages import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY
+from mcp_progress_monitor.sessions.connection.connection import Connection
 from mcp_progress_monitor.sessions.connection.negotiation import (
     Negotiation,
     ReopenError,
     opening_of,
 )
+from mcp_progress_monitor.snapshots.definitions import Era
 from tests.unit.sessions.playbook import (
     INITIALIZED,
+    Message,
     PlayedServer,
+    Script,
     by_method,
     connection_to,
     error,
     result,
 )
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.eras import Agreement
-    from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from tests.unit.sessions.playbook import Message, Script
 
 CLIENT = ClientIdentity({"name": "us", "version": "1"}, {})
 DISCOVERED: dict[str, Any] = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,6 @@ from mcp_progress_monitor.sessions.connection.negotiation import (
     digest_of,
 )
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ONE = StdioDefinition(name="one", command="c", env={"KEY": "top-secret"})
 OTHER = StdioDefinition(name="one", command="c", args=("--more",))

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
+from mcp_progress_monitor.sessions.connection.connection import Connection
 from mcp_progress_monitor.sessions.connection.negotiation import Negotiation, opening_of
-from tests.unit.sessions.http.scripted import Asked, Out, connected, event, reply
+from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
+from tests.unit.sessions.http.scripted import Asked, Out, Script, connected, event, reply
 from tests.unit.sessions.playbook import INITIALIZED
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.sessions.connection.connection import Connection
-    from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
-    from tests.unit.sessions.http.scripted import Script
 
 CLIENT = ClientIdentity({"name": "us", "version": "1"}, {})
 

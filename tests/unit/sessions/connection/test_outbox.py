@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
+import pytest
 
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.facts import NotificationReceived
 from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import AUTO, TokenSource
@@ -17,11 +17,6 @@ from mcp_progress_monitor.sessions.connection.clocks import CallClock
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Outbox, PendingRequest
 from mcp_progress_monitor.sessions.transport.base import Loss
 from mcp_progress_monitor.snapshots.limits import Limits
-
-if TYPE_CHECKING:
-    import pytest
-
-    from mcp_progress_monitor.protocol.facts import NotificationReceived
 
 
 def _early() -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Sequence
 
 import anyio
 import anyio.lowlevel
@@ -16,23 +16,19 @@ from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.sessions.connection import outbox
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.connection.session import Session
+from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.unit.sessions.playbook import (
     INITIALIZED,
     Log,
+    Message,
     PlayedServer,
     by_method,
     connection_to,
     result,
 )
 from tests.unit.sessions.questioned import broker
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
-    from tests.unit.sessions.playbook import Message
 
 CLIENT = ClientIdentity({"name": "us", "version": "1"}, {})
 TOOL = {"name": "t", "inputSchema": {"type": "object"}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable, Coroutine
 
 import anyio
 import pytest
@@ -16,14 +16,10 @@ from mcp_progress_monitor.protocol.messages import LISTEN, VERSION_KEY
 from mcp_progress_monitor.protocol.peer import TokenSource
 from mcp_progress_monitor.sessions.connection import session as pulse_module
 from mcp_progress_monitor.sessions.connection.connection import Connection
+from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 from mcp_progress_monitor.sessions.connection.session import Keepalive
 from mcp_progress_monitor.snapshots.limits import Limits
 from tests.unit.sessions.playbook import Log, PlayedServer, by_method, no_wait
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
-
-    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 INTERVAL_S = 30.0
 

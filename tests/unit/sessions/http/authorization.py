@@ -6,16 +6,14 @@ import base64
 import hashlib
 import itertools
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import anyio
 import httpx2
 
 from mcp_progress_monitor.sessions.transport.base import SignIns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SERVER = "https://mcp.example/mcp"
 ISSUER = "https://login.example"

@@ -6,28 +6,24 @@ import contextlib
 import json
 import socket
 import struct
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import anyio
+from anyio.abc import SocketStream, TaskGroup
 
 from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.protocol.facts import Fact
+from mcp_progress_monitor.protocol.frames import Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import TokenSource
 from mcp_progress_monitor.secrets.references import NoKeyring
 from mcp_progress_monitor.sessions.connection.connection import Connection
+from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 from mcp_progress_monitor.sessions.transport.base import SignIns, TransportResources
 from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from tests.unit.sessions.playbook import Log
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-
-    from anyio.abc import SocketStream, TaskGroup
-
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 PATIENCE_S = 10
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import anyio
 import httpx2
@@ -15,10 +16,6 @@ from mcp_progress_monitor.sessions.transport.base import TransportResources
 from mcp_progress_monitor.sessions.transport.http.oauth import auth_for
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient
 from tests.unit.sessions.http.authorization import SERVER, Browser, Site
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 
 class Visit:

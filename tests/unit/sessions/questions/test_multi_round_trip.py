@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.eras import Era
 from mcp_progress_monitor.protocol.peer import AUTO
-from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, Limits, PendingRequest
 from mcp_progress_monitor.sessions.questions.multi_round_trip import (
     InputRequiredError,
     Required,
@@ -21,14 +22,8 @@ from mcp_progress_monitor.sessions.questions.multi_round_trip import (
 )
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
-from tests.unit.sessions.questioned import FORM, SAMPLED, SAMPLING, questioned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
-    from tests.unit.sessions.playbook import Message
-    from tests.unit.sessions.questioned import Questioned
+from tests.unit.sessions.playbook import Message
+from tests.unit.sessions.questioned import FORM, SAMPLED, SAMPLING, Questioned, questioned
 
 ELICIT = {"method": "elicitation/create", "params": FORM}
 SAMPLE = {"method": "sampling/createMessage", "params": SAMPLING}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from mcp_progress_monitor.sessions.transport import process_tree, watchdog
 from mcp_progress_monitor.sessions.transport.process_tree import ProcessTree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [
     pytest.mark.anyio,

@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
+from anyio.abc import Process
 
 from mcp_progress_monitor.sessions.transport import process_guard, process_tree, server_process
 from mcp_progress_monitor.sessions.transport.process_tree import ProcessTree
 from mcp_progress_monitor.sessions.transport.server_process import ServerProcess
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from anyio.abc import Process
 
 pytestmark = pytest.mark.anyio
 

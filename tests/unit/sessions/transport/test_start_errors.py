@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from mcp_progress_monitor.sessions.transport.start_errors import folder_error, start_error
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def server(command: str, cwd: Path | None = None) -> StdioDefinition:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import anyio
 import anyio.lowlevel
@@ -13,9 +13,6 @@ from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.sessions.transport.server_process import ServerProcess
 from mcp_progress_monitor.sessions.transport.stdio import StdioTransport
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.anyio
 

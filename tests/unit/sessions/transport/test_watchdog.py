@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -18,9 +18,6 @@ from mcp_progress_monitor.sessions.transport import watchdog
 from mcp_progress_monitor.sessions.transport.process_guard import ProcessGuard
 from mcp_progress_monitor.sessions.transport.watchdog import MARK, mark_of
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
 

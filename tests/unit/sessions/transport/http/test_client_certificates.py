@@ -5,15 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import ssl
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx2
 import pytest
 
 from mcp_progress_monitor.sessions.transport.http import client
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -6,9 +6,12 @@ import contextlib
 import gzip
 import ssl
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
+import pytest
+from anyio.abc import SocketStream
 from anyio.lowlevel import checkpoint
 from anyio.streams.tls import TLSListener, TLSStream
 
@@ -18,12 +21,6 @@ from mcp_progress_monitor.sessions.transport.http.client import HttpClient, Http
 from mcp_progress_monitor.sessions.transport.http.receive_queue import ReceiveQueue
 from mcp_progress_monitor.sessions.transport.http.record import ExchangeRecorder
 from tests.integration.http_servers import self_signed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-    from anyio.abc import SocketStream
 
 
 async def test_nothing_is_sent_on_a_connection_whose_end_was_that_of_a_body(

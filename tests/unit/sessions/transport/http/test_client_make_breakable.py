@@ -6,12 +6,13 @@ import contextlib
 import gc
 import gzip
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import anyio
 import pytest
 
-from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, PendingRequest
 from mcp_progress_monitor.sessions.transport.http import streams, transport
 from tests.unit.sessions.http.scripted import (
     Asked,
@@ -23,11 +24,6 @@ from tests.unit.sessions.http.scripted import (
     progress,
     reply,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 _MOST = 100_000
 _CHUNK = b"x" * 40_000

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.facts import JsonObject
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.sessions.transport.base import Loss
 from mcp_progress_monitor.sessions.transport.http.endpoint import (
@@ -18,9 +19,6 @@ from mcp_progress_monitor.sessions.transport.http.endpoint import (
     read_http_message,
 )
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import JsonObject
 
 SCHEMA = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 STAMP = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}

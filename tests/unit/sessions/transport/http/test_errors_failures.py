@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -17,9 +17,6 @@ from mcp_progress_monitor.sessions.transport.http.errors import (
     no_client,
     translated,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def caused(error: Exception, cause: BaseException) -> Exception:

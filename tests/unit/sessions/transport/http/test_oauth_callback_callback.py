@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 import anyio
 import pytest
@@ -15,9 +15,6 @@ from mcp_progress_monitor.sessions.transport.http.oauth_callback import (
     OAuthCallback,
     state_in,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 pytestmark = pytest.mark.anyio
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
 
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.sessions.transport.http.oauth import client_metadata
 from mcp_progress_monitor.sessions.transport.http.oauth_callback import REGISTERED_PORT
 from mcp_progress_monitor.snapshots.definitions import OAuthClient
 from tests.unit.sessions.http.authorization import ISSUER, SERVER, Site, port_of
 from tests.unit.sessions.http.visiting import error_of, visiting
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.errors import ErrorDetails
 
 pytestmark = pytest.mark.anyio
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
 
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.secrets.token_store import FILE_NAME, TokenStore
 from mcp_progress_monitor.sessions.transport.http import oauth_flow
 from mcp_progress_monitor.sessions.transport.http.oauth import auth_for, key_of, sign_out
@@ -17,12 +19,6 @@ from mcp_progress_monitor.snapshots.definitions import OAuthClient
 from tests.unit.sessions.http import authorization
 from tests.unit.sessions.http.authorization import SERVER, port_of
 from tests.unit.sessions.http.visiting import error_of, visiting
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.errors import ErrorDetails
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import anyio
 import pytest
@@ -14,9 +14,6 @@ from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.http_events import BodyRebuilder
 from mcp_progress_monitor.protocol.sse import SseEvent, SseTooLargeError
 from mcp_progress_monitor.sessions.transport.http.receive_queue import EventStream, ReceiveQueue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def inbound() -> ReceiveQueue:

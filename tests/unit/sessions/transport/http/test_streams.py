@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -14,9 +15,6 @@ from mcp_progress_monitor.protocol.messages import INITIALIZED
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import streams, transport
 from tests.unit.sessions.http.scripted import Asked, Line, Out, connected, event, progress, reply
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
 
 
 @pytest.fixture(autouse=True)

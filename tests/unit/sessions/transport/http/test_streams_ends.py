@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import anyio
+import pytest
 
 from mcp_progress_monitor.clock import Clock
-from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, PendingRequest
 from mcp_progress_monitor.sessions.transport.http import streams
 from tests.unit.sessions.http import scripted
 from tests.unit.sessions.http.scripted import Asked, Out, connected, event, progress
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pytest
-
-    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 
 async def ended_with(*messages: Mapping[str, object]) -> PendingRequest:

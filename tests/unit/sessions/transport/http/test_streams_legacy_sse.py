@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 import pytest
 
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
-from tests.unit.sessions.http.scripted import Asked, Out, Script, connected, event, reply
-
-if TYPE_CHECKING:
-    from tests.unit.sessions.http.scripted import Line
+from tests.unit.sessions.http.scripted import Asked, Line, Out, Script, connected, event, reply
 
 
 class Older:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 import pytest
 
 from mcp_progress_monitor.protocol.eras import PER_REQUEST
-from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd, PendingRequest
 from mcp_progress_monitor.sessions.transport.http import transport
 from tests.unit.sessions.http.scripted import Asked, Line, Out, connected, event, progress, reply
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 
 
 class Server:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
+from mcp_progress_monitor.protocol.facts import JsonObject
 from mcp_progress_monitor.protocol.frames import Channel
-from mcp_progress_monitor.sessions.connection.connection import Upkeep
+from mcp_progress_monitor.sessions.connection.connection import Connection, Upkeep
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import transport
 from tests.unit.sessions.http.scripted import Asked, Out, Script, connected, event, progress, reply
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.sessions.connection.connection import Connection
 
 
 def answering(status: str, kind: str, body: bytes, **headers: str) -> Script:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import anyio
 import pytest
@@ -23,9 +23,6 @@ from tests.unit.sessions.http.scripted import (
     progress,
     reply,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 JSON = "Content-Type: application/json\r\n"
 
