@@ -19,7 +19,7 @@ _OWN: Final = ("_PYI_", "_MEIPASS")
 
 
 def is_bundled() -> bool:
-    """Whether this runs from a bundle, so that `sys.executable` is not a Python."""
+    """Return whether this runs from a bundle, so that `sys.executable` is not a Python."""
     return bool(getattr(sys, "frozen", False))
 
 

@@ -18,7 +18,7 @@ _NOWHERE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
 
 
 class PathKind(enum.Enum):
-    """What exists at a path, following links."""
+    """Kind of what exists at a path, following links."""
 
     NOTHING = "does not exist"
     FILE = "is a file"
@@ -28,7 +28,7 @@ class PathKind(enum.Enum):
 
 
 def path_kind(path: Path | str) -> PathKind:
-    """What exists at a path; never raises, and never reports absence without being sure."""
+    """Return the kind of a path; never raises, and never reports absence without being sure."""
     try:
         mode = Path(path).stat().st_mode
     except _NOWHERE:
@@ -51,12 +51,12 @@ def is_file(path: Path | str) -> bool:
 
 
 def is_folder(path: Path | str) -> bool:
-    """Whether a folder exists at a path, which may be inaccessible."""
+    """Return whether a folder exists at a path, which may be inaccessible."""
     return path_kind(path) is PathKind.FOLDER
 
 
 def is_closed(folder: Path | str) -> bool:
-    """Whether a folder exists that may not be entered."""
+    """Return whether a folder exists that may not be entered."""
     return is_folder(folder) and not os.access(folder, os.X_OK)
 
 

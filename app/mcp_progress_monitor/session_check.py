@@ -77,7 +77,7 @@ class CheckedRecording:
         self.path = path
 
     def findings(self, level: LevelName = "note") -> tuple[ReportedResult, ...]:
-        """What was found of this level and graver, in the order of the recording.
+        """Return the findings of this level and graver, in the order of the recording.
 
         `UserError` if no rule could be tested, which proves nothing.
         """

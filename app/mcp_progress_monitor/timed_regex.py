@@ -53,7 +53,7 @@ def compiled_pattern(text: str) -> regex.Pattern[str]:
 
 
 def is_match(pattern: str, text: str, limit_s: float) -> bool:
-    """Whether `pattern` matches anywhere in `text`.
+    """Return whether `pattern` matches anywhere in `text`.
 
     Raises:
         BadPatternError: it is invalid.
@@ -63,7 +63,7 @@ def is_match(pattern: str, text: str, limit_s: float) -> bool:
 
 
 def _is_too_large(pattern: str) -> bool:
-    """Whether the pattern needs too much memory with its counted repetitions expanded."""
+    """Return whether the pattern needs too much memory with its counted repetitions expanded."""
     counts = [_as_count(count) for count in _COUNT.findall(pattern)]
     if math.prod(counts) * len(pattern) <= _FEW:
         return False

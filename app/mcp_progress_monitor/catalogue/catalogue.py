@@ -348,7 +348,7 @@ class Catalogue:
         raise UserError(self._missing(name))
 
     def is_taken(self, name: str) -> bool:
-        """Whether an entry of the file, usable or not, has this name."""
+        """Return whether an entry of the file, usable or not, has this name."""
         return any(item.name == name for item in self._state.items)
 
     def add(self, entry: CatalogueEntry) -> str:

@@ -310,7 +310,7 @@ def read_json(text: str, where: str, hint: str) -> Document:
 
 
 def is_plain_json(text: str) -> bool:
-    """Whether the text is strict JSON, so that rewriting it loses nothing."""
+    """Return whether the text is strict JSON, so that rewriting it loses nothing."""
     try:
         json.loads(text)
     except ValueError:

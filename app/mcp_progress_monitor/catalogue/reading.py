@@ -360,7 +360,7 @@ def read_file(
 
 
 def is_toml(path: Path, client: McpClient | None) -> bool:
-    """Whether that client's file is TOML; without a client, decided by the suffix."""
+    """Return whether that client's file is TOML; without a client, decided by the suffix."""
     return client.is_toml if client is not None else path.suffix.lower() == ".toml"
 
 
@@ -684,7 +684,7 @@ def _kept(mine: str | None, theirs: str, kept: KeptSecrets) -> str:
 
 
 def _is_same_server(held: ServerDefinition, found: ServerDefinition) -> bool:
-    """Whether both are the same program or have the same host, so that they may share secrets.
+    """True if both are the same program or have the same host, so that they may share secrets.
 
     Arguments count, since they name what `npx` runs.
     """

@@ -260,7 +260,7 @@ class KeptSecrets(NamedTuple):
     imported_as: str | None = None
 
     def is_same(self, mine: str, theirs: str) -> bool:
-        """Whether our value may equal the literal of the file."""
+        """Return whether our value may equal the literal of the file."""
         references = names_in(mine)
         if not references or REFERENCE.search(theirs) is not None:
             return False
@@ -274,7 +274,7 @@ class KeptSecrets(NamedTuple):
         return all(kind == "keyring" and name.startswith(begin) for kind, name in references)
 
     def are_same_arguments(self, mine: Sequence[str], theirs: Sequence[str]) -> bool:
-        """Whether arguments are equal, apart from secrets that we have references to."""
+        """Return whether arguments are equal, apart from secrets that we have references to."""
         return len(mine) == len(theirs) and all(
             one == other or (self.is_same(one, other) and fitting(one, other) is not None)
             for one, other in zip(mine, theirs, strict=True)

@@ -275,7 +275,7 @@ def _backup(change: FileChange) -> Path | None:
 
 
 def _has_taps(change: FileChange) -> bool:
-    """Whether the file had a tap of this program before the change."""
+    """Return whether the file had a tap of this program before the change."""
     found = FoundFile(change.client, change.path)
     text = _text(change.before, change.path)[1]
     return any(server.tap is not None for server in _servers_in(found, text))

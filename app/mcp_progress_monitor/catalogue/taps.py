@@ -90,7 +90,7 @@ class EntryTap(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether the program still exists; if not, the server runs untapped."""
+        """True if the program still exists; if not, the server runs untapped."""
         return is_there(self.program)
 
 

@@ -1,4 +1,4 @@
-"""What the user has approved: commands that may run, URLs that may be contacted.
+"""Approvals of the user: commands that may run, URLs that may be contacted.
 
 An approval stores keyed digests of a definition's parts, to show later which ones have changed.
 """
@@ -66,7 +66,7 @@ class PassedValue(NamedTuple):
 
 
 def steers(name: str) -> bool:
-    """Whether a variable with that name can change what runs."""
+    """Return whether a variable with that name can change what runs."""
     return _STEERING.fullmatch(name) is not None
 
 
@@ -98,7 +98,7 @@ def with_visible_gaps(text: str) -> str:
 
 
 def has_user(url: str) -> bool:
-    """Whether a URL contains a user name, and perhaps a password."""
+    """Return whether a URL contains a user name, and perhaps a password."""
     return "@" in url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0]
 
 
@@ -142,7 +142,7 @@ def kept_parts(definition: ServerDefinition) -> dict[str, Any]:
 
 
 def is_in_any_folder(kept: Mapping[str, Any], definition: ServerDefinition) -> bool:
-    """Whether an approval was for this relative command in any folder."""
+    """Return whether an approval was for this relative command in any folder."""
     key, was = kept.get("key"), kept.get(_ANYWHERE)
     return (
         isinstance(key, str)

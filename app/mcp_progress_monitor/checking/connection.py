@@ -152,7 +152,7 @@ class ToolRecord(NamedTuple):
 
 
 class ServerMemory:
-    """What is known of a server across its connections: tools, tasks and resume tokens."""
+    """Remembers a server across its connections: tools, tasks and resume tokens."""
 
     def __init__(self, name: str) -> None:
         self.name = name

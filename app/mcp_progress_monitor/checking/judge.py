@@ -495,7 +495,7 @@ def _needs_of_request(fact: RequestMade) -> Needs:
 
 
 def _answers_probe(connection: JudgedConnection, fact: Fact) -> bool:
-    """Whether an error is how an older server rejects our `server/discover`."""
+    """Return whether an error is how an older server rejects our `server/discover`."""
     if type(fact) is not RequestAnswered or fact.error is None or connection.is_per_request:
         return False
     call = connection.call_of(fact.request)

@@ -179,7 +179,7 @@ def _input(call: JudgedCall, fact: RequestAnswered, requests: JsonObject) -> Ite
 
 
 def needs_no_check(connection: JudgedConnection, fact: NotificationReceived) -> bool:
-    """Whether `take_notification` would do nothing."""
+    """Return whether `take_notification` would do nothing."""
     if fact.sender is Side.CLIENT or fact.method == _TOOLS_CHANGED or connection.is_per_request:
         return False
     return (fact.sender, fact.method) not in connection.undeclared

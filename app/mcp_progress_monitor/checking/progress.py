@@ -192,7 +192,7 @@ def take_answer(
 
 
 def _is_done(fact: RequestAnswered) -> bool:
-    """Whether a reply is a complete, successful result."""
+    """Return whether a reply is a complete, successful result."""
     result = fact.result
     is_whole = result is not None and result.get("resultType", "complete") == "complete"
     return is_whole and fact.next_resume_token is None and (result or {}).get("isError") is not True
@@ -271,7 +271,7 @@ def take_cancel(
 
 
 def _is_timeout(reason: str | None, after_s: float) -> bool:
-    """Whether the reason or the time of a cancel suggests a timeout."""
+    """Return whether the reason or the time of a cancel suggests a timeout."""
     if reason is not None and _TIMEOUT.search(reason):
         return True
     return reason is None and any(abs(after_s - each.limit_s) < 1.0 for each in clients.LIMITS)
@@ -287,7 +287,7 @@ def take_close(connection: JudgedConnection, fact: ConnectionClosed) -> Iterator
 
 
 def is_watched(connection: JudgedConnection) -> bool:
-    """Whether the client is another program: our own user's choices are not violations."""
+    """Return whether the client is another program: our own user's choices are not violations."""
     return connection.client not in {"", APPLICATION}
 
 

@@ -41,7 +41,7 @@ class CommonOptions(NamedTuple):
 
     @property
     def names_server(self) -> bool:
-        """Whether they name a server, or a place where one is found."""
+        """True if they name a server, or a place where one is found."""
         named = (self.command, self.url, self.config, self.server)
         return self.demo or any(each is not None for each in named)
 

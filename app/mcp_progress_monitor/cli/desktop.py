@@ -137,7 +137,7 @@ def _require_display() -> None:
 
 
 def _answers(display: str) -> bool:
-    """Whether an X server accepts connections; assumed of those on other machines."""
+    """Return whether an X server accepts connections; assumed of those on other machines."""
     local = _LOCAL_DISPLAY.fullmatch(display)
     if local is None:
         return True

@@ -213,7 +213,7 @@ def _limits(chosen: str | None) -> tuple[int, int]:
 
 
 def _is_recorded(chosen: str | None) -> bool:
-    """Whether recording is on; read when the session begins."""
+    """Return whether recording is on; read when the session begins."""
     try:
         folder = _data_dir(chosen)
     except OSError:  # reported later

@@ -127,7 +127,7 @@ class _Tour(EngineCommand):
                 )
 
     def _is_chosen(self, tool: Tool) -> bool:
-        """Whether a tool may be called: it is marked as read-only, or the user named it."""
+        """Return whether a tool may be called: it is marked as read-only, or the user named it."""
         reads = as_object(tool.raw.get("annotations")).get("readOnlyHint") is True
         return reads or tool.name in self._order.tools or tool.name in self._given
 

@@ -92,12 +92,12 @@ class Dialect:
 
     @property
     def is_per_request(self) -> bool:
-        """Whether results need a type and servers must not send requests."""
+        """True if results need a type and servers must not send requests."""
         return self.version in PER_REQUEST_VERSIONS
 
     @property
     def has_messages(self) -> bool:
-        """Whether progress may have a message, unlike in the first revision."""
+        """True if progress may have a message, unlike in the first revision."""
         return self.version != "2024-11-05"
 
     @property
@@ -119,7 +119,7 @@ class Dialect:
 
     @property
     def has_rich_questions(self) -> bool:
-        """Whether questions know modes, titled and multiple choices, and tools in sampling."""
+        """True if questions know modes, titled and multiple choices, and tools in sampling."""
         return self.version >= TASKS_VERSION
 
     @property

@@ -1,4 +1,4 @@
-"""What the server sends besides replies: questions to the client, and notifications of no call.
+"""Messages of the server besides replies: questions to the client, notifications of no call.
 
 Source of multi-round-trip requests: 2026-07-28, basic, patterns, multi round-trip requests: a
 result `input_required` has `inputRequests`, `requestState` or both; the client sends the same
@@ -219,7 +219,7 @@ class Listener:
     send: Callable[[object], None]
 
     def wants(self, kind: str, value: object) -> bool:
-        """Whether it asked for this kind and, if that is a list, for this value."""
+        """Return whether it asked for this kind and, if that is a list, for this value."""
         wanted = self.wanted.get(kind, False)
         return value in wanted if isinstance(wanted, list) else bool(wanted)
 
@@ -278,7 +278,7 @@ class Subscriptions:
         return len(listeners)
 
     def has_subscribed(self, uri: str) -> bool:
-        """Whether a client of the handshake era has subscribed to this resource."""
+        """Return whether a client of the handshake era has subscribed to this resource."""
         return uri in self._subscribed
 
 

@@ -56,7 +56,7 @@ class TaskService:
         }
 
     def wants(self, call: Call, tool: Tool) -> bool:
-        """Whether a call of this tool becomes a task.
+        """Return whether a call of this tool becomes a task.
 
         Raises:
             RpcError: The tool requires or forbids tasks, contrary to the client's request.
@@ -173,7 +173,7 @@ class TaskService:
 
 
 def _is_wanted(params: JsonObject, tool: str, support: str) -> bool:
-    """Whether the client of revision 2025-11-25 requests a task, which the tool must allow."""
+    """True if the client of revision 2025-11-25 requests a task, which the tool must allow."""
     if "task" not in params:
         if support == "required":
             raise RpcError(METHOD_NOT_FOUND, f"{tool} must be run as a task")

@@ -83,7 +83,7 @@ class Task:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a `tasks/result` is open, on which questions may be sent."""
+        """True if a `tasks/result` is open, on which questions may be sent."""
         return self._result_waiters > 0
 
     def awaited(self, by: int) -> None:

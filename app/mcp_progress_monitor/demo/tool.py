@@ -90,7 +90,7 @@ def _ranged(kind: str, description: str, default: float, low: float, high: float
 
 
 def _is_a(kind: str, value: Any) -> bool:
-    """Whether `value` has this JSON type; 3.0 is an integer, True and NaN are not numbers."""
+    """True if `value` has this JSON type; 3.0 is an integer, True and NaN are not numbers."""
     if isinstance(value, bool):
         return kind == "boolean"
     if not isinstance(value, int | float):

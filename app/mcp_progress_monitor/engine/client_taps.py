@@ -126,7 +126,7 @@ def claude_code_processes() -> list[int]:
 
 
 def _is_claude_code(words: Sequence[str]) -> bool:
-    """Whether a command line is Claude Code's: its program, or Node.js with its script."""
+    """Return whether a command line is Claude Code's: its program, or Node.js with its script."""
     if any(part in word for part in _DESKTOP for word in words[:1]):
         return False
     names = [PurePath(word.replace("\\", "/")).name for word in words[:2]]

@@ -91,7 +91,7 @@ def _groups(recordings: Iterable[_Parts]) -> Iterator[list[_Parts]]:
 
 
 def _may_leave(parts: _Parts) -> bool:
-    """Whether a recording mentions a token or a task: reading its bytes is far faster."""
+    """Return whether a recording mentions a token or a task: reading its bytes is far faster."""
     with contextlib.suppress(OSError):
         for part in parts:
             with part.open("rb") as file:

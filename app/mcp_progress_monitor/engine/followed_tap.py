@@ -91,7 +91,7 @@ class Tap:
 
     @property
     def is_behind(self) -> bool:
-        """Whether more can be read at once."""
+        """True if more can be read at once."""
         is_waiting = self._recording.is_waiting and self._chunk is None
         return not (self.is_ended or (is_waiting and not self._receiver.is_reading))
 

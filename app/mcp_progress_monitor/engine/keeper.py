@@ -175,7 +175,7 @@ class Keeper:
         return step.chain
 
     def _is_watched(self, step: ChainStep, store: ResumeStore) -> bool:
-        """Whether an attempt is another client's; other windows may save it as well."""
+        """Return whether an attempt is another client's; other windows may save it as well."""
         if step.chain is not None and store.is_claimed(step.chain):
             return False
         found = self._tracker.snapshot(step.job, self._clock.monotonic())
@@ -516,7 +516,7 @@ class Restorer:
         self._publish(self._tracker.chains.note_attempts(job, snapshots))
 
     def wants_attempts(self, job: JobId) -> bool:
-        """Whether a job's earlier attempts still have to be read; true once."""
+        """Return whether a job's earlier attempts still have to be read; true once."""
         is_unread = job in self._unread
         self._unread.discard(job)
         return is_unread

@@ -87,7 +87,7 @@ def progress_token(params: JsonObject) -> str | int | None:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value was decoded completely; oversized messages are not."""
+    """Return whether a value was decoded completely; oversized messages are not."""
     if isinstance(value, dict):
         return all(map(is_whole, value.values()))
     if isinstance(value, Elided):
@@ -178,7 +178,7 @@ def saved_definition(origin: Origin) -> ServerDefinition:
 
 
 def was_run(definition: ServerDefinition, origins: Iterable[Origin]) -> bool:
-    """Whether exactly this was run for a chain, in the folder where it would run now.
+    """Return whether exactly this was run for a chain, in the folder where it would run now.
 
     Earlier versions saved no folder, so their relative commands do not match.
     """

@@ -56,7 +56,7 @@ class RecordedConnections:
 
     @staticmethod
     def is_large(frames: Sequence[Frame]) -> bool:
-        """Whether one of the frames takes long to read."""
+        """Return whether one of the frames takes long to read."""
         return max(map(len, raws_of(frames)), default=0) > OVERSIZED
 
 
@@ -153,7 +153,7 @@ class ChunkReceiver:
         return left
 
     def _can_join(self, chunk: Chunk) -> bool:
-        """Whether a chunk is small, and does not change what the next ones mean."""
+        """Return whether a chunk is small, and does not change what the next ones mean."""
         frame = chunk.frames[0]
         return (
             len(chunk.frames) < _SMALL

@@ -105,7 +105,7 @@ def _limit_text(seconds: float | None) -> str:
 
 
 def _wire(connection: Connection, others: int) -> str:
-    """Whether the server is still running, and whether only this call is waiting."""
+    """Say whether the server is still running, and whether only this call is waiting."""
     state = _state(connection)
     if others > 0:
         return f"{state}; {formatting.count(others, 'other request')} pending"

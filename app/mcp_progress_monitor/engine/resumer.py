@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ReconnectWait:
-    """Whether and when a job's server will be reconnected."""
+    """Tells whether and when a job's server will be reconnected."""
 
     def __init__(
         self, manager: SessionManager, connector: Connector, origins: Mapping[JobId, Origin]
@@ -47,7 +47,7 @@ class ReconnectWait:
         self._origins = origins
 
     def is_due(self, job: JobId) -> bool:
-        """Whether a job's server is about to be reconnected automatically."""
+        """Return whether a job's server is about to be reconnected automatically."""
         reconnecting = self._reconnecting(job)
         return reconnecting is not None and reconnecting.is_reconnecting
 
@@ -333,7 +333,7 @@ class Resumer:
         return -math.inf if found is None or found.progress is None else found.progress
 
     def _awaits_reconnect(self, job: JobId) -> bool:
-        """Whether a job stopped because its server ended and is being reconnected."""
+        """Return whether a job stopped because its server ended and is being reconnected."""
         return not self._is_closing and self._can_resume(job) and self._reconnect_wait.is_due(job)
 
     async def _wait_for_server(self, run: _ResumeRun, job: JobId) -> bool:
@@ -536,12 +536,12 @@ class Resumer:
 
 
 def _ended_resumable(outcome: Outcome | None) -> bool:
-    """Whether an attempt ended without a failure, and with a resume token."""
+    """Return whether an attempt ended without a failure, and with a resume token."""
     return outcome is None or (outcome.state is JobState.RESUMABLE and outcome.failure is None)
 
 
 def _holds(row: JobSnapshot | None, connection: str, token: str | int) -> bool:
-    """Whether a job is running on that connection with this progress token."""
+    """Return whether a job is running on that connection with this progress token."""
     if row is None or row.state.is_over or row.connection != connection:
         return False
     return type(row.token) is type(token) and row.token == token

@@ -91,7 +91,7 @@ def _in_era(definition: ServerDefinition, revision: str) -> ServerDefinition:
 
 
 def is_same_server(one: ServerDefinition, recorded: ServerDefinition) -> bool:
-    """Whether a definition matches the recorded one, as far as that can be determined."""
+    """Return whether a definition matches the recorded one, as far as that can be determined."""
     if isinstance(one, HttpDefinition) or isinstance(recorded, HttpDefinition):
         return one.transport == recorded.transport and one.address == recorded.address
     is_command = one.command == recorded.command or _found(one.command) == _found(recorded.command)
@@ -117,7 +117,7 @@ def _found(command: str) -> str:
 
 
 def _are_same(args: Sequence[str], recorded: Sequence[str]) -> bool:
-    """Whether arguments, some of which may be references, match the recorded ones."""
+    """Return whether arguments, some of which may be references, match the recorded ones."""
     if len(args) != len(recorded):
         return False
     shown = shown_arguments(args)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Entry:
-    """What is needed to follow a job's task again.
+    """Everything needed to follow a job's task again.
 
     `saved` is None if it is not saved. `began_at` is the task's beginning, monotonic seconds.
     """

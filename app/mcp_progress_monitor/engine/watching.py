@@ -146,7 +146,7 @@ class Watching:
         )
 
     def is_behind(self, connection: str) -> bool:
-        """Whether a connection has recorded more than was read, apart from what is being read."""
+        """True if a connection has recorded more than was read, apart from what is being read."""
         tap = self._by_name.get(server_name(connection))
         return tap is not None and tap is not self._reading and tap.is_behind
 

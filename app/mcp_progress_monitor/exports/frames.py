@@ -268,7 +268,7 @@ def _stderr(
 
 
 def _belongs(timeline: Timeline, place: int, connection: str, until: float) -> bool:
-    """Whether the frame at a place is of a connection and not later than `until`."""
+    """Return whether the frame at a place is of a connection and not later than `until`."""
     found = timeline.columns.locate(place)
     if found is None:
         return False

@@ -174,7 +174,7 @@ def entry_of(exchange: HarExchange, redaction: Redaction, text: str) -> dict[str
 
 
 def is_text(parts: Sequence[bytes]) -> bool:
-    """Whether each part of a body can be written unchanged."""
+    """Return whether each part of a body can be written unchanged."""
     try:
         for part in parts:
             part.decode()

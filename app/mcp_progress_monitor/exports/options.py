@@ -187,7 +187,7 @@ class OutputFile:
 
 
 def _is_recording(path: Path) -> bool:
-    """Whether the file is a recording, by its suffix or its header."""
+    """Return whether the file is a recording, by its suffix or its header."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -17,17 +17,17 @@ _COUNTED_NAME: Final = re.compile(r"tokens$")
 
 
 def may_be_count(name: str) -> bool:
-    """Whether a number with that name is a count: `max_tokens`."""
+    """Return whether a number with that name is a count: `max_tokens`."""
     return _COUNTED_NAME.search(letters(name)) is not None
 
 
 def is_key(name: str) -> bool:
-    """Whether a member with that name holds either a secret or the name of something."""
+    """Return whether a member with that name holds either a secret or the name of something."""
     return letters(name) in {"key", "xkey"}
 
 
 def looks_random(text: str) -> bool:
-    """Whether cases and digits alternate too often for a name; False for a UUID."""
+    """Return whether cases and digits alternate too often for a name; False for a UUID."""
     if not _RANDOM.fullmatch(text) or _UUID.fullmatch(text):
         return False
     stretches = _STRETCH.findall(text)
@@ -44,12 +44,12 @@ def is_headers(name: str) -> bool:
 
 
 def is_harmless_header(name: str) -> bool:
-    """Whether a header with that name only describes the message, and grants no access."""
+    """Return whether a header with that name only describes the message, and grants no access."""
     return name.lower() in _HARMLESS_HEADERS
 
 
 def is_address(name: str) -> bool:
-    """Whether a member or header with that name has a URL."""
+    """Return whether a member or header with that name has a URL."""
     return letters(name) in {"url", "location"}
 
 
@@ -198,7 +198,7 @@ _SHORT: Final = 512  # bytes of a text whose answer is remembered
 
 
 def may_have_secrets(raw: bytes) -> bool:
-    """Whether any rule can match; False for most frames of a flood.
+    """Return whether any rule can match; False for most frames of a flood.
 
     Ten times as fast as a single regular expression. Of short texts that differ only in digits, one
     is searched and the result cached: no trigger has a digit other than 0.

@@ -1,4 +1,4 @@
-"""What can be copied: a call as a program, a command line, curl or a message; a finding."""
+"""Texts to copy: a call as a program, a command line, curl or a message; a finding."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "ale
 
 
 class FieldType(enum.Enum):
-    """What a field is compared with; the values are shown in errors."""
+    """The type that a field is compared with; the values are shown in errors."""
 
     TEXT = "a text"
     JSON = "a number, text, true, false or null"

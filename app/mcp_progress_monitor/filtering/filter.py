@@ -41,6 +41,6 @@ class TrafficFilter(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether channels, kinds or `irregular_only` exclude frames."""
+        """True if channels, kinds or `irregular_only` exclude frames."""
         is_whole = self.channels >= set(Channel) and self.kinds >= set(FrameKind)
         return self.irregular_only or not is_whole

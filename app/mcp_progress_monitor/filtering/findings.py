@@ -107,7 +107,7 @@ def _searched(finding: ReportedResult) -> str:
 
 
 def _compares(wanted: Comparison, value: Any) -> bool:
-    """Whether the value of a field matches; a missing one never does."""
+    """Return whether the value of a field matches; a missing one never does."""
     if value in {None, ""}:
         return False
     if wanted.op == "matches":

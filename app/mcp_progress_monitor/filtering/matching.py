@@ -42,7 +42,7 @@ class Word:
         self.overlap = 12 * len(text)  # the most bytes that the text can take in a message
 
     def is_in(self, raw: bytes, lowered: bytes) -> bool:
-        """Whether the text is in a message, given as received and in lower case."""
+        """Return whether the text is in a message, given as received and in lower case."""
         if self._is_ascii and self._bytes in lowered:
             return True
         if self._is_plain or (b"\\" not in raw and (self._is_ascii or raw.isascii())):
@@ -64,7 +64,7 @@ class Word:
         return self._in_text.search(text) is not None
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a string in a JSON message can contain the text, however it is escaped."""
+        """Return whether a string in a JSON message can contain the text, however it is escaped."""
         return self._hint in raw.lower() or _ESCAPE_OF_ASCII in raw
 
 
@@ -215,7 +215,7 @@ class ValueJudge:
         self._order: Callable[[Any, Any], bool] = _ORDERS.get(comparison.op, operator.lt)
 
     def lets_through(self, value: Any) -> bool:
-        """Whether the value matches; a missing one never does."""
+        """Return whether the value matches; a missing one never does."""
         return not isinstance(value, Elided) and self._compare(value)
 
     def _is_equal(self, value: Any) -> bool:
@@ -246,7 +246,7 @@ class ValueJudge:
 
 
 def is_same(value: Any, wanted: Scalar | tuple[Scalar, ...]) -> bool:
-    """Whether the values are equal and of the same JSON type: 7 equals 7.0, but not `"7"`."""
+    """True if the values are equal and of the same JSON type: 7 equals 7.0, but not `"7"`."""
     if isinstance(wanted, str):
         return isinstance(value, str) and value == wanted
     if wanted is None or isinstance(wanted, bool):

@@ -267,7 +267,7 @@ class ValuePredicate:
 
 
 def _is_in_bytes(word: Word | None, raw: bytes) -> Work[bool]:
-    """Whether a text is in JSON that is too large to decode."""
+    """Return whether a text is in JSON that is too large to decode."""
     if word is None:
         return False
     step = 256 * 1024

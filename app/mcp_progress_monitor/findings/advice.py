@@ -1,4 +1,4 @@
-"""What each rule asks for, since when, how sure a finding is, and how to fix it: data only.
+"""Advice for each rule, as data: what was due, since when, how sure it is, how to fix it.
 
 The words are ours. `since` is the first revision that asks for it. Examples are calls of the
 official SDKs, compared with the sources of Python 2.3 and TypeScript 2.4. What only their first
@@ -23,7 +23,7 @@ class Certainty(enum.StrEnum):
 
 
 class Needs(enum.Flag):
-    """What a session must contain for a rule to be tried on it."""
+    """The content that a session must have for a rule to be tried on it."""
 
     MESSAGE = enum.auto()
     TOKEN = enum.auto()
@@ -46,7 +46,7 @@ class Needs(enum.Flag):
 
 
 class Advice(NamedTuple):
-    """What belongs to a rule beside its texts.
+    """The parts of a rule besides its texts.
 
     `due` is what should have been there, `fix` one sentence on how to get it; `python` and
     `typescript` are example calls. `needs` is what has to happen for the rule to be tried.

@@ -48,7 +48,7 @@ class Rule(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What was seen to break a rule. The frame is that of the fact or mark that carries it."""
+    """A rule and how it was broken. The frame is that of the fact or mark that carries it."""
 
     rule: Rule
     arguments: tuple[Any, ...] = ()

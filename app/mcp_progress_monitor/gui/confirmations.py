@@ -89,7 +89,7 @@ def running_jobs(
 
 
 def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
-    """What happens to `jobs` when their connection ends: lost, or resumable."""
+    """Describe what happens to `jobs` when their connection ends: lost, or resumable."""
     tasks = [job for job in jobs if job.task is not None]
     saved = [job for job in jobs if job.task is None and job.chain is not None]
     lost = [job for job in jobs if job.task is None and job.chain is None]

@@ -36,7 +36,7 @@ _INTERPRETERS: Final = {
 
 
 class DropKind(enum.Enum):
-    """What a file is treated as."""
+    """Kind that a dropped file is treated as."""
 
     RECORDING = "recording"
     CONFIGURATION = "configuration"

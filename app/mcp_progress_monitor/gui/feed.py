@@ -88,7 +88,7 @@ def _now_ms() -> float:
 
 
 class Load(NamedTuple):
-    """What the main thread did in some time, in milliseconds."""
+    """Work of the main thread over some time, in milliseconds."""
 
     wall: float
     ran: float  # of its own processor time, as are `tasks_ran`
@@ -110,7 +110,7 @@ class Load(NamedTuple):
 
     @property
     def is_saturated(self) -> bool:
-        """Whether callbacks took much of the time, and the thread had no pause.
+        """True if callbacks took much of the time, and the thread had no pause.
 
         Where others have the processor as well, callbacks show how much of it the thread gets.
         """
@@ -138,7 +138,7 @@ class Throttle:
         self._loaded = Load(-math.inf, 0.0, 0.0, 0.0)
 
     def postpone(self, now: Load) -> bool:
-        """Whether the batch that is due has to wait for a moment; if so, `due_at` is later."""
+        """True if the batch that is due has to wait for a moment; if so, `due_at` is later."""
         load = now.since(self._loaded)
         if load.wall < LONGEST_MS and load.is_saturated and load.gui_share > GUI_SHARE:
             self.due_at = now.wall + CHECKED_MS

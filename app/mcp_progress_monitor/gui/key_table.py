@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Keyed(NamedTuple):
-    """What a command is called, and its keys unless the user chose others."""
+    """Title of a command, and its keys unless the user chose others."""
 
     title: str
     keys: tuple[str, ...]

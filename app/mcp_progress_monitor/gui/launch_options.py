@@ -39,7 +39,7 @@ class WindowOptions(NamedTuple):
     resets_layout: bool = False
 
     def is_known(self, error: ErrorDetails) -> bool:
-        """Whether `error`, of a file, follows from the error of the data folder."""
+        """Return whether `error`, of a file, follows from the error of the data folder."""
         folder = self.error
         return folder is not None and error.where.startswith(f"{folder.where}{os.sep}")
 

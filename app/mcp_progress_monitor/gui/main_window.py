@@ -629,6 +629,6 @@ class MainWindow(QMainWindow):
 
 
 def _is_behind(dock: QDockWidget) -> bool:
-    """Whether another pane is in front: Qt keeps those behind it shown, outside the window."""
+    """True if another pane is in front: Qt keeps those behind it shown, outside the window."""
     geometry = dock.geometry()
     return not dock.isFloating() and (geometry.right() < 0 or geometry.bottom() < 0)

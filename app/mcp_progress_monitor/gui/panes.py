@@ -47,7 +47,7 @@ class LazyPane(Generic[P]):
 
     @property
     def is_seen(self) -> bool:
-        """Whether its dock is in front; Qt keeps those behind it shown, outside the window."""
+        """True if its dock is in front; Qt keeps those behind it shown, outside the window."""
         geometry = self.dock.geometry()
         return self.dock.isVisible() and geometry.right() >= 0 and geometry.bottom() >= 0
 
@@ -183,7 +183,7 @@ class PaneFocus(QObject):
 
 
 def is_seen(pane: QWidget) -> bool:
-    """Whether any part of a pane is visible: Qt keeps those behind others shown."""
+    """Return whether any part of a pane is visible: Qt keeps those behind others shown."""
     geometry = pane.geometry()
     is_behind = not pane.isWindow() and (geometry.right() < 0 or geometry.bottom() < 0)
     return pane.isVisible() and not is_behind

@@ -1,4 +1,4 @@
-"""What the window saves between starts: geometry, columns, the last arguments of each tool."""
+"""State of the window between starts: geometry, columns, the last arguments of each tool."""
 
 from __future__ import annotations
 
@@ -85,5 +85,5 @@ class Preferences:
 
 
 def _is_layout(key: str) -> bool:
-    """Whether an object under `key` is part of the layout, as all of Qt's own states are."""
+    """Return whether an object under `key` is part of the layout, as all of Qt's own states are."""
     return key.endswith("/look") or key.startswith("mini/")

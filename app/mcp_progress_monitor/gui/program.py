@@ -386,7 +386,7 @@ class Program(WindowProgram):
             self._life.take_picture(options.screenshot, options.after_s)
 
     def _late_steps(self) -> Sequence[Callable[[], object]]:
-        """What is not visible in a new window, but soon needed."""
+        """Return steps for what is not visible in a new window, but soon needed."""
         window = self.window
         return (
             window.traffic_pane.make_details,

@@ -328,7 +328,7 @@ class SingleInstance(QObject):
 
     @property
     def is_listening(self) -> bool:
-        """Whether others can find this window; without that it is one of several."""
+        """True if others can find this window; without that it is one of several."""
         return self._server.isListening()
 
     def close(self) -> None:

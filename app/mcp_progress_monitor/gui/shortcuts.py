@@ -87,7 +87,7 @@ class Command(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """Whether the keys work in the whole window."""
+        """True if the keys work in the whole window."""
         part = self.part
         wide = Qt.ShortcutContext.WindowShortcut
         return not isinstance(part, QAction) or part.shortcutContext() is wide
@@ -98,7 +98,7 @@ class Command(NamedTuple):
         return self.name.partition(".")[0]
 
     def meets(self, other: Command) -> bool:
-        """Whether the keys of two commands are ambiguous: Qt would run neither."""
+        """Return whether the keys of two commands are ambiguous: Qt would run neither."""
         rooms = {self.room, other.room}
         if len(rooms) == 1:
             return True
@@ -110,7 +110,7 @@ class Command(NamedTuple):
 
     @property
     def _reaches_within(self) -> bool:
-        """Whether the keys of an action work in what is in its part of the window, too."""
+        """True if the keys of an action work in what is in its part of the window, too."""
         one = Qt.ShortcutContext.WidgetShortcut
         return not isinstance(self.part, QAction) or self.part.shortcutContext() is not one
 
@@ -300,7 +300,7 @@ class Shortcuts(QObject):
 
 
 def _parts_of_table(window: QWidget) -> Iterator[QAction | QAbstractButton | QShortcut]:
-    """What in a window has the keys of a command of `KEY_TABLE`."""
+    """Yield the parts of a window that have the keys of a command of `KEY_TABLE`."""
     options = Qt.FindChildOption.FindChildrenRecursively
     yield from window.findChildren(QShortcut, _OF_TABLE, options)
     yield from window.findChildren(QAbstractButton, _OF_TABLE, options)
@@ -336,5 +336,5 @@ def _command(part: QAction | QAbstractButton) -> Command:
 
 
 def _is_short(button: QAbstractButton) -> bool:
-    """Whether its text says little without what is around it, as "+1 min"."""
+    """Return whether its text says little without what is around it, as "+1 min"."""
     return isinstance(button, QToolButton) and button.text() != button.accessibleName()

@@ -280,7 +280,7 @@ class Appearance(QObject):
 
     @property
     def is_dark(self) -> bool:
-        """Whether text is lighter than its ground; `colorScheme()` is unknown on many desktops."""
+        """True if text is lighter than its ground; `colorScheme()` is unknown on many desktops."""
         return self._base().lightnessF() < self._text().lightnessF()
 
     def follow(self, palette: QPalette) -> None:
@@ -493,7 +493,7 @@ class TextSize(QObject):
 
 
 def is_dark(palette: QPalette) -> bool:
-    """Whether text is lighter than its ground."""
+    """Return whether text is lighter than its ground."""
     text, base = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Base)
     return text.lightnessF() > base.lightnessF()
 

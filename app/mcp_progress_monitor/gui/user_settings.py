@@ -208,7 +208,7 @@ class NotificationSettings(
     )
 
     def rule(self, server: str) -> str:
-        """What to notify of for one server; `attention` is all that needs the user."""
+        """Return what to notify of for one server; `attention` is all that needs the user."""
         return self.servers.get(server, "all")
 
     def is_quiet(self, now: datetime.time) -> bool:
@@ -284,7 +284,7 @@ _REMEMBERS: Final = "Remember this for the next start"
 
 
 class PrivacySettings(Section, key="privacy", title="Privacy", icon="watched"):
-    """What this program remembers about the user, and buttons to forget it."""
+    """Memory of this program about the user, and buttons to forget it."""
 
     show_folder = Button(
         "&Show folder",

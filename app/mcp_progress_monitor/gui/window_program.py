@@ -1,4 +1,4 @@
-"""What the programs of live sessions and of recordings share: the controllers of what both show."""
+"""Base of the programs of live sessions and of recordings: the controllers that both have."""
 
 from __future__ import annotations
 

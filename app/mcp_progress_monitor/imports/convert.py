@@ -116,7 +116,7 @@ def convert(
 
 
 def _is_by_mcpsnoop(path: Path) -> bool:
-    """Whether mcpsnoop wrote a HAR file; it leaves out all messages."""
+    """Return whether mcpsnoop wrote a HAR file; it leaves out all messages."""
     with path.open("rb") as file:
         return _BY_MCPSNOOP.search(file.read(_HEAD)) is not None
 

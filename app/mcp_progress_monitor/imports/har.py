@@ -273,7 +273,7 @@ class _Servers:
 
 
 def _is_mcp(entry: _Entry) -> bool:
-    """Whether an exchange is recognisably MCP."""
+    """Return whether an exchange is recognisably MCP."""
     headers = entry.lowercase_headers
     names = {name.lower() for name, _ in entry.answer_headers} | set(headers)
     if SESSION in names or "mcp-protocol-version" in names:

@@ -272,7 +272,7 @@ class _Recorded(msgspec.Struct):
 
 
 class _Unparsed(msgspec.Struct):
-    """What mcp-rec writes for a line that is not JSON."""
+    """A line that is not JSON, as mcp-rec writes it."""
 
     is_unparsed: bool = msgspec.field(name=_NO_JSON)
     raw: str = msgspec.field(name="_raw")

@@ -96,7 +96,7 @@ class ImportedRecording:
 
     @property
     def missing(self) -> list[str]:
-        """What the source lacks, in sentences."""
+        """The parts that the source lacks, in sentences."""
         return [
             what if not count else f"{what} ({formatting.number(count)})"
             for what, count in self._missing.items()

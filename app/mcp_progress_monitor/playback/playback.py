@@ -151,7 +151,7 @@ class Playback:
 
     @property
     def is_following(self) -> bool:
-        """Whether everything written so far has been read, and more may be appended."""
+        """True if everything written so far has been read, and more may be appended."""
         is_waiting = self._reader.is_waiting and self._chunk is None
         return is_waiting and not (self.is_loaded or self._receiver.is_reading)
 
@@ -165,7 +165,7 @@ class Playback:
 
     @property
     def is_ended(self) -> bool:
-        """Whether all has been read; jobs still running then have no known end."""
+        """True if all has been read; jobs still running then have no known end."""
         return self.is_loaded and self._chunk is None and not self._receiver.is_reading
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
@@ -339,7 +339,7 @@ class RecordedJobs(Jobs):
 
     @property
     def is_ended(self) -> bool:
-        """Whether all has been read; jobs still running then have no known end."""
+        """True if all has been read; jobs still running then have no known end."""
         return self._has_ended()
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:

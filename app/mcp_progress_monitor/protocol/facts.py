@@ -363,7 +363,7 @@ class UnreadableReceived(NamedTuple):
 
 
 class TaskStated(NamedTuple):
-    """What a message says about a task, beside the fact of the message itself, which comes first.
+    """Statement of a message about a task; comes after the fact of the message itself.
 
     `how` is the kind of message: `created` (the reply that begins a task), `get`, `cancel`,
     `update`, `result` (replies to those requests), `list` (one fact for each task listed) or

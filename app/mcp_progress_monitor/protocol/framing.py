@@ -35,7 +35,7 @@ _new = tuple.__new__
 
 
 def may_be_batch(raw: bytes) -> bool:
-    """Whether a line of a server begins with a bracket, so that it may be a batch."""
+    """Return whether a line of a server begins with a bracket, so that it may be a batch."""
     return raw[:1] != b"{" and _MAY_BE_BATCH.match(raw) is not None
 
 
@@ -259,7 +259,7 @@ def _split_batch(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
 
 
 def _is_sound(raw: bytes) -> bool:
-    """Whether a line that starts with a bracket may be a batch: some log lines start with one."""
+    """True if a line that starts with a bracket may be a batch: some log lines start with one."""
     if len(raw) > OVERSIZED:
         return True
     try:

@@ -201,7 +201,7 @@ class Ledger:
         return None if task is None else self._askers.get(task)
 
     def is_known_task(self, task: str) -> bool:
-        """Whether a request on this connection began that task, or was about it."""
+        """Return whether a request on this connection began that task, or was about it."""
         return task in self._known_tasks
 
     def beginner_of(self, task: str | None) -> int | None:

@@ -96,7 +96,7 @@ def repeated_keys(raw: bytes, value: Any) -> tuple[Finding, ...]:
 
 
 def has_escaped_colon(raw: bytes) -> bool:
-    """Whether a colon may be written as an escape, which is not counted as one."""
+    """Return whether a colon may be written as an escape, which is not counted as one."""
     # One byte is sought much faster than several.
     return b"\\" in raw and (b"\\u003a" in raw or b"\\u003A" in raw)
 

@@ -74,7 +74,7 @@ T = TypeVar("T")
 
 
 def declares(capabilities: JsonObject, name: str) -> bool:
-    """Whether a server has declared a list: as a capability, or by its extension."""
+    """Return whether a server has declared a list: as a capability, or by its extension."""
     return name in capabilities or f"{RESERVED}{name}" in as_object(capabilities.get("extensions"))
 
 

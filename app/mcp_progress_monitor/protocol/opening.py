@@ -90,12 +90,12 @@ class ConnectionOpening:
 
     @property
     def is_open_question(self) -> bool:
-        """Whether the era has to be detected."""
+        """True if the era has to be detected."""
         return self._only is None
 
     @property
     def was_discover_asked(self) -> bool:
-        """Whether the server could have chosen the newest revision."""
+        """True if the server could have chosen the newest revision."""
         return any(ask.method == DISCOVER for ask in self._asked)
 
     def first(self) -> Ask:
@@ -113,7 +113,7 @@ class ConnectionOpening:
     def after(
         self, reply: RequestAnswered | None, discovered: RequestAnswered | None = None
     ) -> Step:
-        """What to do after the last request was answered, or was not within its limit.
+        """Return the step after the last request was answered, or was not within its limit.
 
         `discovered` is the answer to `server/discover` by then, if that was sent earlier.
         """
@@ -125,7 +125,7 @@ class ConnectionOpening:
         return self._after_initialize(reply, discovered)
 
     def after_refusal(self, text: str) -> Step:
-        """What to do after `server/discover` was refused other than by a message."""
+        """Return the step after `server/discover` was refused other than by a message."""
         self._is_due = False
         return self._fall_back(f"server/discover was refused: {text}")
 
@@ -138,7 +138,7 @@ class ConnectionOpening:
         return self._given_up()
 
     def after_end(self) -> Reopen | None:
-        """What to do after the server ended during a request; None if that is final."""
+        """Return the step after the server ended during a request; None if that is final."""
         if not self._can_reopen or self._is_reopened:
             return None
         if any(ask.method == DISCOVER for ask in self._here):
@@ -146,7 +146,7 @@ class ConnectionOpening:
         return self._reopen(None, "the server exited") if self._remembered else None
 
     def out_of_time(self) -> Reopen | None:
-        """What to do after the server was silent up to its limit; None if that is final."""
+        """Return the step after the server was silent up to its limit; None if that is final."""
         is_unproven = self._is_due and not self._was_plain and not self._is_reopened
         if not (self._can_reopen and is_unproven):
             return None

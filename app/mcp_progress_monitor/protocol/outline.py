@@ -107,23 +107,12 @@ def outlined(raw: bytes) -> Slices[LenientJson]:
     if opening == b"{":
         value: Any = yield from _object(raw, ByteSpan("", start, len(raw)), findings, _OPENED_UP)
     elif opening == b"[":
-        is_empty = yield from _is_empty_array(raw, start)
-        value = [] if is_empty else [Elided(len(raw))]
+        value = [Elided(len(raw))] if (yield from _spans(raw, b"[", b"]")) else []
     else:
         end = yield from _value_end(raw, start)
         _expect_end(raw, end, len(raw))
         value = Elided(end - start)
     return LenientJson(value, tuple(findings))
-
-
-def _is_empty_array(raw: bytes, start: int) -> Slices[bool]:
-    is_empty = True
-    for span in _members(raw, start, len(raw), b"]"):
-        if span is None:
-            yield
-        else:
-            is_empty = False
-    return is_empty
 
 
 def array_elements(raw: bytes) -> Slices[list[bytes]]:
@@ -132,16 +121,8 @@ def array_elements(raw: bytes) -> Slices[list[bytes]]:
     Raises:
         NotJsonError: `raw` is no array, or its structure is broken.
     """
-    start = first_byte(raw)
-    if raw[start : start + 1] != b"[":
-        raise _broken(raw, start)
-    elements: list[bytes] = []
-    for span in _members(raw, start, len(raw), b"]"):
-        if span is None:
-            yield
-        else:
-            elements.append(raw[span.start : span.end])
-    return elements
+    spans = yield from _spans(raw, b"[", b"]")
+    return [raw[span.start : span.end] for span in spans]
 
 
 def object_members(raw: bytes) -> Slices[dict[str, bytes]]:
@@ -160,11 +141,15 @@ def object_spans(raw: bytes) -> Slices[list[ByteSpan]]:
     Raises:
         NotJsonError: `raw` is no object, or its structure is broken.
     """
+    return (yield from _spans(raw, b"{", b"}"))
+
+
+def _spans(raw: bytes, opening: bytes, closing: bytes) -> Slices[list[ByteSpan]]:
     start = first_byte(raw)
-    if raw[start : start + 1] != b"{":
+    if raw[start : start + 1] != opening:
         raise _broken(raw, start)
     spans: list[ByteSpan] = []
-    for span in _members(raw, start, len(raw), b"}"):
+    for span in _members(raw, start, len(raw), closing):
         if span is None:
             yield
         else:
@@ -217,7 +202,7 @@ def _member(
 
 
 def _is_token(raw: bytes, span: ByteSpan) -> bool:
-    """Whether it is a resume token that can be sent back, which only strings can."""
+    """Return whether it is a resume token that can be sent back, which only strings can."""
     return span.key == NEXT_RESUME_TOKEN and raw[span.start : span.start + 1] == b'"'
 
 

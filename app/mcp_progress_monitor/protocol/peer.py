@@ -189,7 +189,7 @@ class Peer:
         self._held.clear()
 
     def is_token_in_use(self, token: str | int) -> bool:
-        """Whether a request with `token` would be refused while another one is pending."""
+        """Return whether a request with `token` would be refused while another one is pending."""
         is_held = self._is_token_active is not None and self._is_token_active(token)
         return is_held or key_of(token) in self._held
 

@@ -42,7 +42,7 @@ HIDDEN_VALUE: Final = "***"  # what replaces a secret in a URL, or within a text
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a member of that name holds a secret: `apiKey`, `CLIENT_SECRET`, `X-Auth-Token`.
+    """True if a member of that name holds a secret: `apiKey`, `CLIENT_SECRET`, `X-Auth-Token`.
 
     A progress token is not one: it only identifies a request.
     """
@@ -50,7 +50,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_setting(name: str) -> bool:
-    """Whether a variable, a header or an option of that name holds a secret.
+    """Return whether a variable, a header or an option of that name holds a secret.
 
     More names count there than for members of messages: `KEY`, `GITHUB_PAT`, `DSN`.
     """
@@ -62,7 +62,7 @@ def is_secret_parameter(name: str) -> bool:
 
 
 def is_secret_header(name: str) -> bool:
-    """Whether an HTTP header of that name is a credential."""
+    """Return whether an HTTP header of that name is a credential."""
     if name.lower() in _NO_SECRETS:
         return False
     return is_secret_setting(name) or _SECRET_HEADER.search(name) is not None
@@ -149,12 +149,12 @@ def shown_arguments(args: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_literal(value: str) -> bool:
-    """Whether a value is literal: it has no reference, and is not empty."""
+    """Return whether a value is literal: it has no reference, and is not empty."""
     return bool(value) and _REFERENCE.search(value) is None
 
 
 def holds_login(value: str) -> bool:
-    """Whether a text has a URL with a password, or with a parameter that is a secret by its name.
+    """True if a text has a URL with a password, or with a parameter that is a secret by its name.
 
     Variables for databases often do, whatever their name.
     """
@@ -219,7 +219,7 @@ def _value(option: str, value: str, substitute: Substitute) -> str:
 
 
 def _assigned(begin: str, value: str, substitute: Substitute) -> str:
-    """What `begin`, a name with `=` or a space, gives a value to."""
+    """Return the value that follows `begin`, a name with `=` or a space."""
     name = begin.strip("-= \t\r\n")
     is_bare = value.lstrip("\"'").startswith(("$", "%", HIDDEN_VALUE))
     if is_bare or not (is_secret_setting(name) and is_literal(value)):

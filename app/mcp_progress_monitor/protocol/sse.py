@@ -99,7 +99,7 @@ class LongFields(SseFields):
 
     @property
     def are_empty(self) -> bool:
-        """Whether there was no field so far."""
+        """True if there was no field so far."""
         return not (self.count or self.name or self.id is not None or self.retry_ms is not None)
 
     def open_line(self, begin: int, value: bytes) -> None:
@@ -298,12 +298,12 @@ class SseShape(NamedTuple):
         return SseRun(self.opening, self.middle, self.blank, datas, ids), rest
 
     def _may_strip(self, text: bytes) -> bool:
-        """Whether a space may be where the standard removes one."""
+        """Return whether a space may be where the standard removes one."""
         leads = (self.opening, self.middle)
         return any(lead.endswith(b":") and lead + b" " in text for lead in leads)
 
     def _has_only(self, body: bytes, count: int) -> bool:
-        """Whether all line ends in `body` are those of so many events of this shape."""
+        """Return whether all line ends in `body` are those of so many events of this shape."""
         between = self.blank + self.opening
         return all(
             body.count(end) == (count - 1) * between.count(end) + count * self.middle.count(end)
@@ -325,7 +325,7 @@ class SseShape(NamedTuple):
 
 
 def _may_end(rest: bytes) -> bool:
-    """Whether an event may end within `rest`, by a blank line of another kind."""
+    """Return whether an event may end within `rest`, by a blank line of another kind."""
     return (b"\n\n" in rest) or (b"\n\r" in rest) or (b"\r\r" in rest)
 
 
@@ -372,7 +372,7 @@ class SseEvent(NamedTuple):
 
     @property
     def is_message(self) -> bool:
-        """Whether it carries a message: not a comment, priming event, or another name."""
+        """True if it carries a message: not a comment, priming event, or another name."""
         return bool(self.data) and self.name in {"", "message"} and self.is_complete
 
 
@@ -484,7 +484,7 @@ class SseParser:
             events += map(_idle_event, pieces)
 
     def _may_be_mark(self) -> bool:
-        """Whether so little of the stream has arrived that a mark at its beginning may be cut."""
+        """True if so little of the stream has arrived that a mark at its beginning may be cut."""
         return not self._is_begun and self._held_size < len(_BOM)
 
     def _drop(self) -> None:
@@ -514,7 +514,7 @@ class SseParser:
         return window[stop:]
 
     def _is_idle(self, piece: bytes) -> bool:
-        """Whether it has no meaning, and can be described together with similar ones."""
+        """Return whether it has no meaning, and can be described together with similar ones."""
         is_sound = self._is_begun and len(piece) + len(b"\r\n\r\n") <= self._most
         return is_sound and _IDLE.fullmatch(piece) is not None
 
@@ -629,7 +629,7 @@ def shape_of(event: SseEvent) -> SseShape | None:
 
 
 def _is_plain(before: bytes) -> bool:
-    """Whether it has whole lines, in UTF-8, with at most two kinds of line ends."""
+    """Return whether it has whole lines, in UTF-8, with at most two kinds of line ends."""
     try:
         before.decode()
     except UnicodeDecodeError:

@@ -243,7 +243,7 @@ class TaskOffer(NamedTuple):
 
     @property
     def has_cancel(self) -> bool:
-        """Whether tasks can be cancelled; in the extension always, though the server decides."""
+        """True if tasks can be cancelled; in the extension always, though the server decides."""
         return self.way is TaskWay.EXTENSION or "cancel" in self._core
 
     @property
@@ -320,7 +320,7 @@ def with_extension(capabilities: JsonObject) -> JsonObject:
 
 
 def lacks_extension(meta: Mapping[str, Any], stamps: Mapping[str, Any]) -> bool:
-    """Whether a request with `meta` was sent without the extension that `stamps` declare."""
+    """Return whether a request with `meta` was sent without the extension that `stamps` declare."""
     own, usual = (as_object(each.get(CAPABILITIES_KEY)) for each in (meta, stamps))
     is_usual = TASKS_EXTENSION in as_object(usual.get("extensions"))
     return is_usual and bool(meta) and TASKS_EXTENSION not in as_object(own.get("extensions"))

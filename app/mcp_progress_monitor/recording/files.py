@@ -213,7 +213,7 @@ def open_part(path: Path) -> RecordingPart:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is a pipe or a device: opening one may block, and it can be read only once."""
+    """True if it is a pipe or a device: opening one may block, and it can be read only once."""
     mode = path.stat().st_mode
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # opening a folder fails
 

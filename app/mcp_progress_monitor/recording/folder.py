@@ -176,7 +176,7 @@ class RecordingsFolder:
         return sorted(found, key=lambda parts: parts[0].name)
 
     def is_written(self, path: Path) -> bool:
-        """Whether another program writes the recording at `path`: one try, without waiting.
+        """Return whether another program writes the recording at `path`: one try, without waiting.
 
         Another program that checks at the same moment counts as a writer.
         """
@@ -223,7 +223,7 @@ class RecordingsFolder:
         return is_own or self._is_written_elsewhere(run)
 
     def _is_written_elsewhere(self, run: Path) -> bool:
-        """Whether another program writes a run; in doubt, it does."""
+        """Return whether another program writes a run; in doubt, it does."""
         if self._lock is not None and run == self._own:
             return False
         return _is_held(run, _CHECK_S)
@@ -249,7 +249,7 @@ def _stamp(when: float) -> str:
 
 
 def _is_settled(path: Path) -> bool:
-    """Whether nothing was added for a while, so that it is not about to be locked."""
+    """Return whether nothing was added for a while, so that it is not about to be locked."""
     return _changed_when(path, time.time()) < time.time() - _PATIENCE_S
 
 
@@ -302,7 +302,7 @@ def _lock(path: Path) -> FileLock:
 
 
 def _is_held(run: Path, patience_s: float) -> bool:
-    """Whether a run's lock stays taken for `patience_s`; in doubt, it does."""
+    """Return whether a run's lock stays taken for `patience_s`; in doubt, it does."""
     path = _lock_path(run)
     try:
         if not path.exists():

@@ -154,14 +154,14 @@ class GrowingRecording(RecordingReader):
             yield from cutter.cut(rest)
 
     def _has_grown(self, part: RecordingPart) -> bool:
-        """Whether a file has grown since the last read; eight times as fast as reading."""
+        """Return whether a file has grown since the last read; eight times as fast as reading."""
         try:
             return os.stat(part.path).st_size > self._at  # noqa: PTH116  # asked all the time
         except OSError:
             return False
 
     def _has_ended(self, part: RecordingPart) -> bool:
-        """Whether a file no longer grows."""
+        """Return whether a file no longer grows."""
         if part.path != self.parts[-1].path:
             return True
         now = time.monotonic()
@@ -171,7 +171,7 @@ class GrowingRecording(RecordingReader):
         return self._goes_on_behind(part) or self._is_over()
 
     def _goes_on_behind(self, part: RecordingPart) -> bool:
-        """Whether another file of the recording has begun; it is read next."""
+        """Return whether another file of the recording has begun; it is read next."""
         following = part_path(self.parts[0].path, part.number + 1)
         if not has_header(following):
             return False
@@ -187,6 +187,6 @@ class GrowingRecording(RecordingReader):
 
 
 def has_header(path: Path) -> bool:
-    """Whether the first line of a file is complete, or cannot be a header anyway."""
+    """Return whether the first line of a file is complete, or cannot be a header anyway."""
     head = FileBytes(path).read(0, _LONGEST_HEADER)
     return b"\n" in head or len(head) >= _LONGEST_HEADER

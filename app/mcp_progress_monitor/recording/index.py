@@ -95,7 +95,7 @@ class SharedValues(Generic[_Value]):
 
 
 def is_long(value: Any) -> bool:
-    """Whether a value is too large for an index."""
+    """Return whether a value is too large for an index."""
     return len(value) > _LONGEST if isinstance(value, str) else isinstance(value, list | dict)
 
 
@@ -464,7 +464,7 @@ class Columns:
         return self._token_of.get(tick[3]) or self._token(tick[2])
 
     def _keep_wall(self, frames: Sequence[Frame]) -> bool:
-        """Whether both clocks advance equally in all of the frames."""
+        """Return whether both clocks advance equally in all of the frames."""
         aheads = [frame.when - frame.at for frame in frames]
         is_known = abs(aheads[0] - self._wall_ahead) < _DRIFT_S
         ahead = self._wall_ahead if is_known else aheads[0]

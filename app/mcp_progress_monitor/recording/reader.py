@@ -293,7 +293,7 @@ class _Run(NamedTuple):
 
     @property
     def is_of_one_moment(self) -> bool:
-        """Whether these are many messages of a server, as one read returned them."""
+        """True if these are many messages of a server, as one read returned them."""
         _, channel, is_complete, is_escaped = self.source
         return (
             len(self.raws) >= _FLOOD
@@ -306,7 +306,7 @@ class _Run(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether each line is one frame of ordinary size, with unchanged bytes."""
+        """True if each line is one frame of ordinary size, with unchanged bytes."""
         _, channel, _, is_escaped = self.source
         if is_escaped or max(map(len, self.raws)) > OVERSIZED:
             return False
@@ -454,7 +454,7 @@ class Cutter:
         yield Chunk(frames, [offset + length], sizes, escapes, self._part.number, facts)
 
     def _is_whole(self, block: Block) -> bool:
-        """Whether the last line is complete although it has no line feed."""
+        """Return whether the last line is complete although it has no line feed."""
         line = block.lines[0]
         stamp = self._read(line)
         if stamp is not None and stamp.source.channel is not Channel.STDERR:

@@ -544,7 +544,7 @@ class Recorder:
 
 
 def _can_wait(facts: FactRun) -> bool:
-    """Whether there are only ticks and other notifications, which come in floods."""
+    """Return whether there are only ticks and other notifications, which come in floods."""
     return _MAY_WAIT.issuperset(map(type, facts.others))
 
 

@@ -126,7 +126,7 @@ class Timeline:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the oldest are gone only from memory: the recording's files may have them."""
+        """True if the oldest are gone only from memory: the recording's files may have them."""
         return 0 < self.columns.first == self.closed
 
     def add_part(self, number: int, source: Bytes) -> None:
@@ -270,7 +270,7 @@ class Timeline:
                 found[0].kinds[found[1]] |= Segment.MARKED
 
     def is_marked(self, place: int) -> bool:
-        """Whether the frame at `place` is a violation."""
+        """Return whether the frame at `place` is a violation."""
         found = self.columns.locate(place)
         return found is not None and bool(found[0].kinds[found[1]] & Segment.MARKED)
 

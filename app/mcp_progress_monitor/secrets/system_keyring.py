@@ -44,7 +44,7 @@ class SystemKeyring:
 
 
 def is_available() -> bool:
-    """Whether there is a keyring that secrets can be put into. Blocks: call it in a thread."""
+    """True if there is a keyring that secrets can be put into. Blocks: call it in a thread."""
     try:
         _with_limit("", _backend)
     except UserError:

@@ -168,7 +168,7 @@ def output_causes(report: DoctorReport) -> Iterator[Cause]:
 
 
 def slow_start(report: DoctorReport) -> Cause | None:
-    """Whether it is still downloading the package that it runs, according to its output."""
+    """Return a cause if the server is still downloading the package it runs, by its output."""
     if report.first_bytes:
         return None
     hint = "Run it once in a terminal until the download finishes, or increase the connect timeout."
@@ -354,7 +354,7 @@ def _of_note(note: HttpNote, report: DoctorReport) -> Iterator[Cause]:
 
 
 def _of_failure(note: HttpNote) -> str:
-    """What to try after an internal error of the server.
+    """Advise what to try after an internal error of the server.
 
     Python SDK 1.8.0 to 1.9.4 ends all sessions when a client ends its own with DELETE: from then on
     it returns 500 to everybody until it is restarted (fixed in 1.10.0).

@@ -538,7 +538,7 @@ class TaskRun:
                 await self._poll(tasks)
 
     def _is_complete(self) -> bool:
-        """Whether notifications contain everything that a poll would."""
+        """Return whether notifications contain everything that a poll would."""
         return self.offer.way is TaskWay.CORE and self._result.reply is None
 
     async def _pause(self) -> None:

@@ -61,7 +61,7 @@ def _http_url(url: str) -> str:
 
 
 class RestartPolicy(Validated):
-    """What to do when a connected server ends unexpectedly.
+    """Reaction to a connected server that ends unexpectedly.
 
     It is reconnected after `first_delay_s`, then after twice as long each time, up to
     `longest_delay_s`; at most `limit` times in a row. A connection that lasts for `calm_s` resets
@@ -99,7 +99,7 @@ class OAuthClient(Validated):
 
 
 class _Definition(Validated):
-    """What all definitions share.
+    """Fields that all definitions share.
 
     `connect_timeout_s` limits the time until negotiation has ended; None waits as long as the
     server seems to be starting (see `sessions.connect_limit`). `idle_timeout_s` and
@@ -126,7 +126,7 @@ class _Definition(Validated):
 
     @property
     def approval_key(self) -> str:
-        """What the user approves: another key for any other command or URL.
+        """The key of the approval: another one for any other command or URL.
 
         A digest, because values may be secrets.
         """

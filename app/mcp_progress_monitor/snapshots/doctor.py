@@ -105,5 +105,5 @@ class DoctorReport(NamedTuple):
 
     @property
     def was_ended_by_us(self) -> bool:
-        """Whether we, and not the server, ended the connection."""
+        """True if we, and not the server, ended the connection."""
         return self.end_kind not in {EndKind.OPEN, EndKind.SERVER}

@@ -29,7 +29,7 @@ class ServerState(enum.Enum):
 
     @property
     def is_up(self) -> bool:
-        """Whether there is, or is about to be, a connection: it must be closed before the next."""
+        """True if there is, or is about to be, a connection: it must be closed before the next."""
         return self in {ServerState.CONNECTING, ServerState.CONNECTED, ServerState.CLOSING}
 
 
@@ -45,7 +45,7 @@ class Retry(NamedTuple):
 
 
 class Health(NamedTuple):
-    """Whether a server that is silent while calls are pending still answers a ping.
+    """Tells whether a server that is silent while calls are pending still answers a ping.
 
     `asked_at` is the time of the ping (monotonic seconds); `answered_s` how long the answer took,
     None without one. A server that did not answer is hung; one that did is slow.
@@ -67,7 +67,7 @@ class SignIn(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What connecting waits for: the reply to `what`, if it was requested; times are monotonic.
+    """State of connecting: it waits for the reply to `what`, if requested; times are monotonic.
 
     It began at `began_at` and ends at `until` unless more arrives; `stderr_at` is when the server
     last wrote to its standard error, None if it did not.

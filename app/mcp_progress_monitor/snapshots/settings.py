@@ -26,7 +26,7 @@ _NO_ROOTS: Final = "User rejected listing roots"
 
 
 class QuestionRule(Validated, extra="forbid"):
-    """What to do with questions of one kind.
+    """Rule for questions of one kind.
 
     For `delay_s` the question stays open first, and the user may answer it. `answer` is the content
     of a form, a sampling result or `{"roots": […]}`; without it the roots are those of the server.
@@ -48,7 +48,7 @@ class Root(Validated, extra="forbid"):
 
 
 class QuestionRules(Validated, extra="forbid"):
-    """What to do with each kind of question of one server."""
+    """Rules for each kind of question of one server."""
 
     sampling: QuestionRule = QuestionRule()
     form: QuestionRule = QuestionRule()

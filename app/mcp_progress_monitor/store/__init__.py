@@ -1,1 +1,1 @@
-"""What must survive a restart: SQLite files that only the user can read."""
+"""Data that survives a restart: SQLite files that only the user can read."""

@@ -297,7 +297,7 @@ def add_token(connection: sqlite3.Connection, chain: ChainId, token: str, when: 
 def is_newer(
     connection: sqlite3.Connection, chain: ChainId, when: float, *, is_token: bool = True
 ) -> bool:
-    """Whether nobody resumes a chain, and all that is known of it is from before `when`.
+    """Return whether nobody resumes a chain, and all that is known of it is from before `when`.
 
     Of a token all other tokens have to be; of anything else, all attempts as well.
     """

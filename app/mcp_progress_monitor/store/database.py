@@ -103,7 +103,7 @@ def error_of(
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether the file itself is bad, as opposed to locked, full or out of reach."""
+    """Return whether the file itself is bad, as opposed to locked, full or out of reach."""
     if isinstance(error, UnicodeDecodeError):
         return True
     return _sqlite_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -203,7 +203,7 @@ _MOST_VERSIONS: Final = 1_000  # no program comes to so many formats: a larger n
 
 
 class Opened(NamedTuple):
-    """What came of opening a file.
+    """Outcome of opening a file.
 
     `connection` is None when it cannot even be read; `obstacle` says why it cannot be written,
     None when it can; `notice` is for the user although all is well now.
@@ -279,7 +279,7 @@ class DatabaseOpener:
         return opened._replace(notice=notice)
 
     def _cleared_notice(self) -> ErrorDetails | None:
-        """What to say of something else that stood in a file's place; once."""
+        """Report something else that stood in a file's place; once."""
         aside, self._cleared = self._cleared, None
         if aside is None:
             return None
@@ -338,7 +338,7 @@ class DatabaseOpener:
         )
 
     def _opened_for_reading(self) -> sqlite3.Connection | None:
-        """What cannot be written may still be read: a full disk, a folder without rights.
+        """Open for reading what cannot be written: a full disk, a folder without rights.
 
         SQLite reads a file in WAL mode only where it can make its own files beside it, or is
         promised that nobody writes; which is true when nothing is in its journal: on a full disk
@@ -501,7 +501,7 @@ class Owners:
                 self._path(self.me).unlink(missing_ok=True)
 
     def lives(self, owner: object) -> bool:
-        """Whether the program of that name runs. In doubt it does: two at once would be worse.
+        """True if the program of that name runs. In doubt it does: two at once would be worse.
 
         What a damaged file has in place of a name is nobody's.
         """
@@ -645,7 +645,7 @@ class Database:
             raise UserError(error_of(error, self._what, self.path)) from error
 
     def _is_replaced(self, error: Exception) -> bool:
-        """Whether an error showed damage, and a new file is open in place of the damaged one."""
+        """True if an error showed damage, and a new file is open in place of the damaged one."""
         if not (is_damage(error) and self.is_writable):
             return False
         self._open(error if self._is_in_place() else None)

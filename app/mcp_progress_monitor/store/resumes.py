@@ -55,22 +55,22 @@ class ResumeStore:
 
     @property
     def error(self) -> ErrorDetails | None:
-        """What is wrong with the store; None when all is well."""
+        """The store's error; None when all is well."""
         return self._database.error or self._unsettled or self._unreadable
 
     @property
     def is_writable(self) -> bool:
-        """Whether tokens could be saved when it was last tried."""
+        """True if tokens could be saved when it was last tried."""
         return self._database.is_writable and self._owners.has_moved_in
 
     @property
     def is_readable(self) -> bool:
-        """Whether `chains` returns all of them; False while the file cannot be opened."""
+        """True if `chains` returns all of them; False while the file cannot be opened."""
         return self._database.is_open or _is_missing(self._database.path)
 
     @property
     def is_complete(self) -> bool:
-        """Whether an empty answer means that nothing is saved.
+        """True if an empty answer means that nothing is saved.
 
         Not while the file is locked or read-only: its newest jobs may be out of reach.
         """
@@ -159,7 +159,7 @@ class ResumeStore:
         return await self._write(work)
 
     def is_claimed(self, chain: ChainId) -> bool:
-        """Whether this program has an attempt of a chain in flight."""
+        """Return whether this program has an attempt of a chain in flight."""
         return chain in self._in_flight
 
     async def start_attempt(self, chain: ChainId, *, when: float) -> SavedChain:
@@ -266,7 +266,7 @@ class ResumeStore:
         return await self._database.read(self._read_chains) if self._database.is_open else []
 
     async def found(self, wanted: Iterable[ChainId]) -> dict[ChainId, SavedChain]:
-        """Those of `wanted` that are on disk and can be read; no other chain is looked at.
+        """Return the `wanted` chains that are on disk and readable; looks at no other chain.
 
         Raises:
             UserError: the disk or SQLite refuses.
@@ -353,7 +353,7 @@ class ResumeStore:
         return {chain for chain, owner in owned if owner in living}
 
     def _living_others(self, owners: set[object]) -> set[object]:
-        """Those of `owners` that are other programs and run."""
+        """Return the `owners` that are other programs and run."""
         return {owner for owner in owners - {self._owners.me} if self._owners.lives(owner)}
 
     def _check_startable(self, row: sqlite3.Row | None) -> None:
@@ -398,7 +398,7 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _is_missing(path: Path) -> bool:
-    """Whether it is certain that nothing is there.
+    """Return whether it is certain that nothing is there.
 
     It is not in a folder that we may not enter, nor where a link leads nowhere, perhaps just now.
     """

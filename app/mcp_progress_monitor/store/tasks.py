@@ -264,7 +264,7 @@ def _owner(connection: sqlite3.Connection, saved: SavedTaskId) -> object:
 
 
 def _has_tasks(connection: sqlite3.Connection) -> bool:
-    """Whether the file has the table: one that can only be read may be of an older format."""
+    """True if the file has the table: one that can only be read may be of an older format."""
     found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'tasks'").fetchone()
     return found is not None
 

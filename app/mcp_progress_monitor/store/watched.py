@@ -29,7 +29,7 @@ class WatchedEnding(enum.Enum):
 
 
 class KnownWatched(NamedTuple):
-    """What is saved of a job of another client: a chain, a task, or how it ended here."""
+    """Saved state of a job of another client: a chain, a task, or how it ended here."""
 
     chain: int | None = None
     task: int | None = None

@@ -37,7 +37,7 @@ class Environment:
 
     @property
     def is_plain(self) -> bool:
-        """Whether a mapping can represent all entries: each has a name, which is not empty."""
+        """True if a mapping can represent all entries: each has a name, which is not empty."""
         return all(entry.find(b"=") > 0 for entry in self.entries)
 
     def __iter__(self) -> Iterator[str]:

@@ -227,7 +227,7 @@ class RunFile:
             _deleted(f"{self._run}.lock")
 
     def _is_there(self) -> bool:
-        """Whether the file still exists: writing to a deleted file succeeds."""
+        """Return whether the file still exists: writing to a deleted file succeeds."""
         try:
             return os.path.samestat(os.stat(self.path), os.fstat(self._descriptor))  # noqa: PTH116
         except OSError:

@@ -79,7 +79,7 @@ class Journal:
 
     @property
     def is_asleep(self) -> bool:
-        """Whether to call `wake` after queuing something."""
+        """True if to call `wake` after queuing something."""
         return self.ring.is_asleep
 
     def start_process(self, server: int) -> None:

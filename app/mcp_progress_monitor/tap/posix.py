@@ -131,7 +131,7 @@ class TappedServer:
         return None if number is None else _name_of(number)
 
     def is_signalled_again(self) -> bool:
-        """Whether this process was signalled to end, after the server has ended."""
+        """Return whether this process was signalled to end, after the server has ended."""
         return self.was_signalled or bool(
             signal.sigpending() & (self._forwarded - _OF_WRITES - _HARMLESS)
         )
@@ -352,7 +352,7 @@ def run_untapped(command: Sequence[str], environment: Environment, why: str) -> 
 
 
 def _is_in_foreground() -> bool:
-    """Whether this process is in the foreground of a terminal, which sends Ctrl+C to all of it."""
+    """True if this process is in the foreground of a terminal, which sends Ctrl+C to all of it."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY)
     except OSError:

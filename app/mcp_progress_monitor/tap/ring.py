@@ -70,19 +70,19 @@ class Ring:
 
     @property
     def is_asleep(self) -> bool:
-        """Whether the other process has to be woken after a `put`."""
+        """True if the other process has to be woken after a `put`."""
         return self._counts[_ASLEEP] != 0
 
     @property
     def is_refused(self) -> bool:
-        """Whether the disk currently refuses writes."""
+        """True if the disk currently refuses writes."""
         return bool(self._counts[_REFUSED])
 
     def set_awake(self) -> None:
         self._counts[_ASLEEP] = 0
 
     def has_room(self, size: int) -> bool:
-        """Whether an entry of `size` bytes fits within the limit."""
+        """Return whether an entry of `size` bytes fits within the limit."""
         return self._head - self._counts[_DONE] + _size(size) <= self._counts[_LIMIT]
 
     def put(self, lane: int, at: float, data: bytes, kind: int = DATA) -> bool:
@@ -181,7 +181,7 @@ class Ring:
 
     @property
     def is_given_up(self) -> bool:
-        """Whether no more data is accepted."""
+        """True if no more data is accepted."""
         return not self._counts[_LIMIT]
 
     def give_up(self) -> None:

@@ -134,17 +134,17 @@ class ScriptRule:
 
     @property
     def is_final(self) -> bool:
-        """Whether it ends a process or a stream, and changes no message."""
+        """True if it ends a process or a stream, and changes no message."""
         return self.action in {"kill", "close"}
 
     def matches(self, raw: bytes, parts: Sequence[ScriptedMessage]) -> bool:
-        """Whether the rule applies to a message, or to an element of a batch."""
+        """Return whether the rule applies to a message, or to an element of a batch."""
         if self.phrase is not None and self.phrase.encode(errors="replace") not in raw:
             return False
         return any(map(self._matches_part, parts))
 
     def fires(self, count: int, draw: Callable[[], float]) -> bool:
-        """Whether it acts on the matching message number `count`.
+        """Return whether it acts on the matching message number `count`.
 
         `draw` returns random numbers from 0 to 1, one for each message that needs a chance.
         """

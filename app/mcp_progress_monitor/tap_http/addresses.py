@@ -107,7 +107,7 @@ class TapAddresses:
 
     @staticmethod
     def is_target(target: bytes) -> bool:
-        """Whether a request's target is a path, or a URL as sent to proxies."""
+        """Return whether a request's target is a path, or a URL as sent to proxies."""
         if target.startswith((b"http://", b"https://")):
             try:
                 return bool(urllib.parse.urlsplit(target).netloc)
@@ -219,7 +219,7 @@ def _bracketed(host: str) -> str:
 
 
 def _is_loopback(authority: str, port: int | None) -> bool:
-    """Whether an authority is a loopback address, with that port unless it is None."""
+    """Return whether an authority is a loopback address, with that port unless it is None."""
     try:
         parts = urllib.parse.urlsplit(f"//{authority}")
         host, named = parts.hostname or "", parts.port

@@ -79,7 +79,7 @@ class _StreamSink:
 
     @property
     def has_reply(self) -> bool:
-        """Whether the last message was a reply to any request."""
+        """True if the last message was a reply to any request."""
         return self._stream.ended_with_reply
 
     @property

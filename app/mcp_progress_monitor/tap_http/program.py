@@ -126,7 +126,7 @@ class HttpJournal:
 
     @property
     def is_gathering(self) -> bool:
-        """Whether there is something to hand over to the thread."""
+        """True if there is something to hand over to the thread."""
         return bool(self._gathered)
 
     def take(self, frames: Sequence[Frame]) -> None:

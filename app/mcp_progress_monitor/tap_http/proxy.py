@@ -727,7 +727,7 @@ def _connection() -> h11.Connection:
 
 
 def _is_readable(idle: socket) -> bool:
-    """Whether an idle connection is readable, which usually means that it has ended."""
+    """Return whether an idle connection is readable, which usually means that it has ended."""
     number = idle.fileno()
     if number < 0:
         return True

@@ -71,7 +71,7 @@ class TappedRequest(NamedTuple):
 
     @property
     def is_listening(self) -> bool:
-        """Whether it opens a stream that belongs to no request."""
+        """True if it opens a stream that belongs to no request."""
         return self.method == "GET" and "text/event-stream" in self.headers.get("accept", "")
 
 
@@ -94,7 +94,7 @@ class ClientSession:
         """Requests whose streams broke before their replies, by the id of the last event."""
 
     def may_take(self, request: TappedRequest) -> bool:
-        """Whether a request without a session id can belong to this session."""
+        """Return whether a request without a session id can belong to this session."""
         if self.id is not None or self.is_legacy_sse:
             return False
         if request.is_listening:
@@ -173,7 +173,7 @@ class ClientSessions:
 
 
 def is_per_request(message: MessageOutline | None) -> bool:
-    """Whether a message is of 2026-07-28, in which closing a stream cancels its request."""
+    """Return whether a message is of 2026-07-28, in which closing a stream cancels its request."""
     return message is not None and message.revision == PER_REQUEST
 
 
@@ -220,7 +220,7 @@ class FrameSink(Protocol):
 
     @property
     def is_gathering(self) -> bool:
-        """Whether `hand_over` has something to do."""
+        """True if `hand_over` has something to do."""
 
     def take(self, frames: Sequence[Frame]) -> None:
         """Take frames of one connection, to be written by `hand_over` at the latest."""
@@ -277,7 +277,7 @@ class TapRecorder:
         self._is_some.set()
 
     def is_endpoint(self, target: str) -> bool:
-        """Whether MCP messages are posted to a target."""
+        """Return whether MCP messages are posted to a target."""
         path = target.partition("?")[0]
         return path == self.addresses.path or self.sessions.is_endpoint(target)
 
@@ -435,7 +435,7 @@ class TapRecorder:
 
 
 def _is_of_server(header: str) -> bool:
-    """Whether a header, of which only the name is recorded, may be needed by the server."""
+    """Return whether a header, of which only the name is recorded, may be needed by the server."""
     name = header.lower()
     return is_secret_header(name) or (name.startswith("x-") and name not in _PROXY_HEADERS)
 

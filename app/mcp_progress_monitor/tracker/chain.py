@@ -47,7 +47,7 @@ class AttemptOutcome(NamedTuple):
 
 
 def is_usable(token: Any) -> TypeGuard[str]:
-    """Whether a server's `nextResumeToken` can be sent back: a non-empty string."""
+    """Return whether a server's `nextResumeToken` can be sent back: a non-empty string."""
     return isinstance(token, str) and bool(token)
 
 
@@ -187,7 +187,7 @@ class Chain:
 
     @property
     def can_resume(self) -> bool:
-        """Whether another attempt can be made."""
+        """True if another attempt can be made."""
         return self.token is not None and not (self.busy or self.settling or self.is_elsewhere)
 
     def conclude(self, settling: Settling) -> None:
@@ -246,7 +246,7 @@ _TRACE: Final = frozenset({"traceparent", "tracestate", "baggage"})
 
 
 def is_changed_from(first: RequestMade, fact: RequestMade) -> bool:
-    """Whether a resumed request differs from the first one in more than its token."""
+    """Return whether a resumed request differs from the first one in more than its token."""
     return _comparable(first.params) != _comparable(fact.params)
 
 

@@ -98,7 +98,7 @@ def _text_of_block(block: Any) -> str:
 
 
 def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding:
-    """What a closed connection means for a job that waits for a reply, or for its `task`."""
+    """Return how a closed connection ends a job that waits for a reply, or its `task`."""
     left = "" if task is None else f". {_left_behind(task, closed.at)}"
     left += f". {closed.outlook}" if closed.outlook else ""
     if closed.is_wanted:
@@ -113,7 +113,7 @@ def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding
 
 
 def _left_behind(task: JobTask, now: float) -> str:
-    """What may happen to a task that is no longer followed."""
+    """Say what may happen to a task that is no longer followed."""
     name = formatting.one_line(task.id, 60)
     expires_at = task.expires_at
     if expires_at is None:
@@ -132,7 +132,7 @@ def _left_behind(task: JobTask, now: float) -> str:
 
 
 def of_task(task: JobTask, reason: str | None) -> JobEnding:
-    """What a task's terminal status means for its job, unless its result says more.
+    """Return the ending that a task's terminal status means, unless its result says more.
 
     `reason` is why the user cancelled, None if that was not done.
     """

@@ -27,7 +27,7 @@ def as_float(value: float) -> float:
 
 
 def is_above(progress: float, total: float) -> bool:
-    """Whether `progress` is clearly above `total`; floats have a tolerance."""
+    """Return whether `progress` is clearly above `total`; floats have a tolerance."""
     if progress <= total:
         return False
     if isinstance(progress, int) and isinstance(total, int):
@@ -142,7 +142,7 @@ class Rates:
             points.popleft()
 
     def is_known(self, now: float, ticks: int) -> bool:
-        """Whether three valid ticks of the job's `ticks` and two seconds have passed."""
+        """Return whether three valid ticks of the job's `ticks` and two seconds have passed."""
         is_due = now - self.began_at >= SHOWN_AFTER_S
         return is_due and len(self._points) > 1 and ticks - self.first_tick + 1 >= SHOWN_AFTER_TICKS
 

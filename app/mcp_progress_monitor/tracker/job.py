@@ -171,7 +171,7 @@ class Job:
 
     @property
     def is_settling(self) -> bool:
-        """Whether an attempt has ended and that is not saved yet: nothing is expected now."""
+        """True if an attempt has ended and that is not saved yet: nothing is expected now."""
         return self.chain is not None and self.chain.settling is not None
 
     @property
@@ -180,7 +180,7 @@ class Job:
 
     @property
     def needs_user(self) -> bool:
-        """Whether a question is open that only the user can answer."""
+        """True if a question is open that only the user can answer."""
         has_question = self.questions is not None and bool(self.questions.open)
         return (
             has_question
@@ -369,7 +369,7 @@ class Job:
         return is_increasing
 
     def _is_above(self) -> bool:
-        """Whether the newest number is clearly above a positive total."""
+        """Return whether the newest number is clearly above a positive total."""
         total = self.total
         return total is not None and total > 0 and is_above(self.progress, total)
 

@@ -47,7 +47,7 @@ _REASON: Final = 400
 
 
 class JobParts:
-    """What a job received of its outcome before the reply: events, partial results."""
+    """Parts of a job's outcome received before the reply: events, partial results."""
 
     __slots__ = ("count", "newest")
 
@@ -401,7 +401,7 @@ class JobTask:
         self._is_met = not self._asks
 
     def is_left(self, now: float) -> bool:
-        """Whether another client seems to have stopped following it.
+        """Return whether another client seems to have stopped following it.
 
         A client that uses HTTP does not announce that it is gone.
         """

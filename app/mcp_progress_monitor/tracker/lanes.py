@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SpanKind(enum.Enum):
-    """What happens in a span of a job."""
+    """Kind of a span of a job."""
 
     PHASE = "phase"
     STALL = "stalled"

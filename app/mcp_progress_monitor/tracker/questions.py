@@ -27,7 +27,7 @@ _REVIEWED: Final = frozenset({JobState.RUNNING, JobState.STALLED})
 
 
 def is_open_round(answer: RequestAnswered) -> bool:
-    """Whether a reply requires input before its request can be completed.
+    """Return whether a reply requires input before its request can be completed.
 
     A reply that also has a resume token is handled by that token: see `chains`.
     """
@@ -173,7 +173,7 @@ class QuestionReducer:
 
 
 def _is_of(job: Job, fact: RequestMade) -> bool:
-    """Whether a request can continue a job: it has its state, or is the same."""
+    """Return whether a request can continue a job: it has its state, or is the same."""
     questions = job.questions
     state = None if questions is None else questions.state
     has_state = state is not None and state == fact.params.get("requestState")

@@ -118,7 +118,7 @@ class Replies:
         self._chains.leave(self._rows.end(job), changes)
 
     def _result_of(self, job: Job, ending: JobEnding) -> AttemptOutcome | None:
-        """What the end of an attempt means for the job's chain; None if there is none."""
+        """Return the result of an attempt's end for the job's chain; None if there is none."""
         if job.answer is not None:
             return self._chains.judge(job, job.answer, ending)
         if job.chain is not None and ending.state is JobState.DONE:  # a task: its result follows
@@ -140,7 +140,7 @@ def _mark_plain(job: Job, answer: RequestAnswered) -> None:
 
 
 def _ending_of(job: Job, answer: RequestAnswered) -> JobEnding:
-    """What a reply means for a job that has not ended.
+    """Return the ending that a reply means for a job that has not ended.
 
     A result that arrived before the cancel was sent (its standing is active) ends the job as usual.
     """

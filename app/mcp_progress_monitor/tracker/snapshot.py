@@ -266,7 +266,7 @@ class JobSnapshot(NamedTuple):
 
     @property
     def is_reissuable(self) -> bool:
-        """Whether its request can be sent again from here: another client's after its end."""
+        """True if its request can be sent again from here: another client's after its end."""
         is_ended_call = self.sender is Side.CLIENT and self.state.is_over
         return self.watched_client is None or is_ended_call
 
@@ -358,7 +358,7 @@ class ChainStep(NamedTuple):
 
 
 class ChangeSet(NamedTuple):
-    """What one `apply` or `tick` changed.
+    """Changes of one `apply` or `tick`.
 
     `added` and `removed` are in order; `progressed` jobs had ticks or any other change to their
     snapshot; `moved` are those of them whose state changed. `ticks` has one entry for every

@@ -46,5 +46,5 @@ class TickGaps:
         return self._stall_after_s
 
     def is_stalled(self, silence_s: float) -> bool:
-        """Whether a job is stalled after this silence."""
+        """Return whether a job is stalled after this silence."""
         return silence_s > self.stall_after_s()

@@ -43,7 +43,7 @@ _SHOWN: Final = 60
 
 
 def becomes_task(answer: RequestAnswered, request: RequestMade) -> bool:
-    """Whether a reply leaves the work of an open request to a task.
+    """Return whether a reply leaves the work of an open request to a task.
 
     A reply that also has a resume token is handled by that token: see `chains`.
     """
@@ -405,7 +405,7 @@ _METHODS: Final = {
 
 
 def _is_task(job: Job, fact: TaskStated) -> bool:
-    """Whether a statement is about a job's task: same id, and created at the same time."""
+    """Return whether a statement is about a job's task: same id, and created at the same time."""
     task = job.task
     if task is None or task.id != fact.task.id:
         return False

@@ -527,7 +527,7 @@ class Jobs:
 
     @property
     def is_ended(self) -> bool:
-        """Whether nothing more will arrive, as in a recording that was read to its end."""
+        """True if nothing more will arrive, as in a recording that was read to its end."""
         return False
 
     @property
@@ -547,7 +547,7 @@ class Jobs:
         return self._tracker.jobs()
 
     def parents_of(self, jobs: Iterable[JobId]) -> dict[JobId, JobId]:
-        """Those of `jobs` that are requests of a server during another job, with that job."""
+        """Return the `jobs` that are requests of a server during another job, with that job."""
         return self._tracker.parents_of(jobs)
 
     def unattached_ticks(self, connection: str) -> int:

@@ -35,7 +35,7 @@ TASK: Final = "irregular-task"  # a malformed message about the job's task; the 
 
 
 def spoils(findings: Sequence[Finding]) -> bool:
-    """Whether a tick with these findings must not enter a rate, whatever their place."""
+    """Return whether a tick with these findings must not enter a rate, whatever their place."""
     return any(finding.rule is not rules.OTHER_STREAM for finding in findings)
 
 

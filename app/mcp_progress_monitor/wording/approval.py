@@ -1,4 +1,4 @@
-"""What a server would run or contact, as text to approve.
+"""Text of what a server would run or contact, to approve.
 
 A variable's value is shown only if it decides what runs. Of other variables, and of headers, the
 name and the source of the value are shown.
@@ -70,7 +70,7 @@ def not_approved(name: str, hint: str, where: str = "", detail: str = "") -> Err
 
 
 def differs_in_values(one: ServerDefinition, other: ServerDefinition) -> bool:
-    """Whether both set a variable or header, to different values."""
+    """Return whether both set a variable or header, to different values."""
     mine, theirs = _values(one), _values(other)
     return any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys())
 

@@ -66,7 +66,7 @@ def address_or_error(row: ImportRow) -> str:
 
 
 def contains_secrets(row: ImportRow) -> bool:
-    """Whether a server has or requires values that should not be stored as plain text."""
+    """Return whether a server has or requires values that should not be stored as plain text."""
     if row.found is None:
         return False
     return any(ask.is_secret for ask in row.found.asks) or bool(secrets_of(row.found.definition))
@@ -162,7 +162,7 @@ def server_title(server: ClientServer) -> str:
 
 
 def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
-    """Whether a server is watched and since when, or why it cannot be."""
+    """Say whether a server is watched and since when, or why it cannot be."""
     if server.tap is None:
         return f"cannot be watched: {server.why_not}" if server.why_not else "not watched"
     if not server.tap.is_there:
@@ -174,7 +174,7 @@ def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
 
 
 def shared_hint(server: ClientServer) -> str:
-    """What to do about a server in a project's file, which taps leave unchanged."""
+    """Advise about a server in a project's file, which taps leave unchanged."""
     where = server.client.own_file or f"your own configuration of {server.client.title}"
     return (
         f"{visible(str(server.path))} may be shared with others, so the path of a program on this"
@@ -183,7 +183,7 @@ def shared_hint(server: ClientServer) -> str:
 
 
 def done_text(change: FileChange, kept: Path | None, *, by_command: bool) -> str:
-    """What was changed, the path of the backup, and the next step."""
+    """Say what was changed, the path of the backup, and the next step."""
     title = change.client.title
     lines = [
         f"{done} in {title}: {_names(servers)}."

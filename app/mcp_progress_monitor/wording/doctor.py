@@ -59,7 +59,7 @@ class DoctorSection(NamedTuple):
 
 
 def happened(report: DoctorReport, now: float) -> str:
-    """What happened, in one sentence; `now` is monotonic seconds."""
+    """Say what happened, in one sentence; `now` is monotonic seconds."""
     if report.retry is not None:
         what = retry_text(report.retry, now)
         why = "" if report.error is None else formatting.one_line(report.error.what, _LINE)

@@ -241,7 +241,7 @@ def next_attempt(job: JobSnapshot) -> str:
 
 
 def is_left_at_server(job: JobSnapshot) -> bool:
-    """Whether the job is a task that may still run on its server but is not followed."""
+    """Return whether the job is a task that may still run on its server but is not followed."""
     return job.task is not None and not job.task.is_followed and not job.state.is_over
 
 
@@ -287,7 +287,7 @@ def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
 
 
 def is_stream(job: JobSnapshot) -> bool:
-    """Whether a job stays open until one side ends it, however long it is silent."""
+    """Return whether a job stays open until one side ends it, however long it is silent."""
     return job.method in STREAMS
 
 
@@ -393,7 +393,7 @@ def cancelling(job: JobSnapshot) -> str:
 
 
 def _ignored_cancel(job: JobSnapshot) -> str:
-    """What became of a cancel that crossed a result: the result came too late, or it won."""
+    """Say what became of a cancel that crossed a result: the result came too late, or it won."""
     if job.state not in _GIVEN_UP:
         return "cancel ignored" if job.state in _ANSWERED else ""
     if job.cancel_s is None:
@@ -506,7 +506,7 @@ def _is_near(one: float, other: float) -> bool:
 
 
 def _is_share(job: JobSnapshot) -> bool:
-    """Whether progress is counted from 0 to 1, for which a percentage is clearer."""
+    """Return whether progress is counted from 0 to 1, for which a percentage is clearer."""
     return job.total == 1 and isinstance(job.progress, float)
 
 

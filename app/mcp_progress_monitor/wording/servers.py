@@ -56,7 +56,7 @@ def retry_text(retry: Retry, now: float) -> str:
 
 
 def health_text(health: Health, now: float, interval_s: float = 0.0) -> str:
-    """Whether a silent server answers pings; `interval_s` is the silence before a ping."""
+    """Say whether a silent server answers pings; `interval_s` is the silence before a ping."""
     if health.is_hung:
         return "Does not answer pings: hung"
     silent = formatting.duration(math.floor(max(0.0, now - health.asked_at + interval_s)))

@@ -290,7 +290,7 @@ class AnswerFile:
         return [entry.path for entry in self._entries if not entry.used_count]
 
     def may_answer(self, kind: Kind) -> bool:
-        """Whether an answer may match questions of a kind.
+        """Return whether an answer may match questions of a kind.
 
         For roots, the answer must name the kind: users do not think of them as questions.
         """

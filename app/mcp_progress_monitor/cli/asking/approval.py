@@ -56,7 +56,7 @@ def require_approval(
 
 
 def earlier_of(trust: Trust, definition: ServerDefinition) -> EarlierApproval | None:
-    """What the user approved before under the same name, if it differs."""
+    """Return the user's earlier approval under the same name, if it differs."""
     return trust.earlier([definition])[0]
 
 

@@ -371,7 +371,7 @@ class _Prompt:
 
 
 def is_reported_rule(question: Question) -> bool:
-    """Whether a rule has answered a question; requests for roots are not worth reporting."""
+    """Return whether a rule has answered a question; requests for roots are not worth reporting."""
     return question.ended == BY_RULE and question.kind != "roots"
 
 

@@ -73,7 +73,7 @@ class PromptField(NamedTuple):
         return lines
 
     def kind(self) -> str:
-        """What to type: `integer, at least 1, required`."""
+        """Describe what to type: `integer, at least 1, required`."""
         parts = [self._type(), *self._limits()]
         parts.append("required" if self.is_required else "optional")
         return ", ".join(parts)

@@ -192,7 +192,7 @@ def _choices(part: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[objec
 
 
 def _referred(reference: str, root: Mapping[str, Any]) -> object:
-    """What a reference within the schema points to (RFC 6901); None if nothing."""
+    """Resolve a reference within the schema (RFC 6901); None if nothing is there."""
     found: object = root
     for step in reference.lstrip("#").split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")

@@ -102,7 +102,7 @@ def first_failure(codes: Iterable[ExitCode]) -> ExitCode:
 
 
 class Plan:
-    """What one command requests from its server: by default, a single request."""
+    """The requests of one command to its server: by default, a single one."""
 
     repeat = 1  # how many requests to send at the same time
     lists: frozenset[str] = frozenset()  # the lists to read before the request

@@ -298,7 +298,7 @@ class EngineCommand:
         raise NotImplementedError
 
     def owns(self, _job: JobId) -> bool:
-        """Whether a job belongs to this command, so that Ctrl+C cancels it."""
+        """Return whether a job belongs to this command, so that Ctrl+C cancels it."""
         return True
 
     def left(self) -> list[SavedId]:

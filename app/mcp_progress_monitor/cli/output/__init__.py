@@ -1,1 +1,1 @@
-"""What commands print: results, progress, `--json` events."""
+"""Output of commands: results, progress, `--json` events."""

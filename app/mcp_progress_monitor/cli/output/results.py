@@ -260,7 +260,7 @@ def _parts(result: JsonObject, exact: str) -> Iterator[str]:
 
 
 def _repeats(block: Any, structured: object) -> bool:
-    """Whether a block's text is `structured` as JSON, which the specification recommends.
+    """Return whether a block's text is `structured` as JSON, which the specification recommends.
 
     Or its only member: the official SDKs wrap a plain text in `{"result": …}`.
     """

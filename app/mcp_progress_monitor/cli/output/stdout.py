@@ -52,7 +52,7 @@ class StandardOutput:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether a write is blocked by the reader; may be called from a signal handler.
+        """True if a write is blocked by the reader; may be called from a signal handler.
 
         False for a write in progress that the reader can accept.
         """
@@ -110,14 +110,14 @@ class StandardOutput:
                 select.select([], [self._descriptor], [])
 
     def _may_write(self) -> bool:
-        """Whether to continue; after `hurry` only if the reader accepts more soon."""
+        """Return whether to continue; after `hurry` only if the reader accepts more soon."""
         is_patient = not self._is_hurried or sys.platform == "win32"
         if not is_patient and self._descriptor is not None and not self._takes_more(_HURRIED_S):
             self._end(BrokenPipeError())
         return not self.is_gone
 
     def _takes_more(self, within_s: float) -> bool:
-        """Whether the stream accepts a piece without blocking; False on Windows, where unknown."""
+        """True if the stream accepts a piece without blocking; False on Windows, where unknown."""
         if self._descriptor is None or sys.platform == "win32":
             return False
         return bool(select.select([], [self._descriptor], [], within_s)[1])

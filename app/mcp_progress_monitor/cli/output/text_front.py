@@ -168,7 +168,7 @@ class LineMeter:
                 self._write(snapshot)
 
     def _has_changes(self, job: JobSnapshot) -> bool:
-        """Whether it is our job and the end of its newest attempt was not printed.
+        """Return whether it is our job and the end of its newest attempt was not printed.
 
         A saved job that has not been resumed here stopped in an earlier session.
         """
@@ -303,7 +303,7 @@ class TextFront(Front):
                 self._turns.say(visible(line))
 
     def _is_new(self, error: ErrorDetails) -> bool:
-        """Whether it was not printed yet: a full disk affects many jobs."""
+        """Return whether it was not printed yet: a full disk affects many jobs."""
         is_new = error not in self._reported
         self._reported.add(error)
         return is_new

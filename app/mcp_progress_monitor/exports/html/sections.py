@@ -759,7 +759,7 @@ def _aftermath(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> It
 
 
 def _belongs_to_end(job: JobSnapshot, close: ConnectionEnd) -> bool:
-    """Whether the connection's end concerns the job: unexpected, or no later than the job's end."""
+    """True if the connection's end concerns the job: unexpected, or no later than the job's end."""
     return not close.is_wanted or job.ended_at is None or close.at <= job.ended_at
 
 

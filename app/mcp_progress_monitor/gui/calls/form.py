@@ -397,7 +397,7 @@ class CallForm(QWidget):
         return _KINDS[max(0, self._kind.currentIndex())]
 
     def _has_changed(self, before: ServerSnapshot | None, now: ServerSnapshot | None) -> bool:
-        """Whether the offers changed; a removed server keeps its last ones."""
+        """Return whether the offers changed; a removed server keeps its last ones."""
         if before is None or now is None or not _is_connected(now):
             return False
         kind = self._current_kind()
@@ -457,7 +457,7 @@ class CallForm(QWidget):
             self._send_anyway.hide()
 
     def _is_the_same(self, offer: Offer) -> bool:
-        """Whether `offer` is the one shown, unchanged: then the input stays."""
+        """Return whether `offer` is the one shown, unchanged: then the input stays."""
         shown = self._offer
         if shown is None or self._offer_of != self._server.currentText():
             return False

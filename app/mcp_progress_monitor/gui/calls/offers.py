@@ -1,4 +1,4 @@
-"""What a server offers: tools, resources and prompts as one searchable list."""
+"""Offers of a server: tools, resources and prompts as one searchable list."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class OfferKind(enum.Enum):
-    """What can be called; the values are the methods."""
+    """Kind of a callable offer; the values are the methods."""
 
     TOOL = CALL_TOOL
     RESOURCE = READ_RESOURCE

@@ -279,7 +279,7 @@ class OfferDetails(QWidget):
 
 
 class ServerPage(QWidget):
-    """What one server offers, shown in the middle of the window instead of the jobs."""
+    """Shows the offers of one server in the middle of the window, instead of the jobs."""
 
     back_requested = Signal()  # show the jobs again
     connect_requested = Signal(str)
@@ -464,7 +464,7 @@ class ServerPage(QWidget):
 
     @property
     def _kind(self) -> tuple[OfferKind, str, str, str, str]:
-        """What is listed; tools, while the server itself is shown."""
+        """The listed kind; tools, while the server itself is shown."""
         return _KINDS[max(0, self.kinds.currentIndex()) % len(_KINDS)]
 
     @Slot(int)
@@ -523,7 +523,7 @@ def _lists(server: ServerSnapshot | None) -> tuple[list[Offer], ...]:
 
 
 def _declared(server: ServerSnapshot) -> dict[str, Any]:
-    """What the server declares about itself, in protocol terms; undeclared members are omitted."""
+    """Return the server's declarations in protocol terms; undeclared members are omitted."""
     declared = {
         "serverInfo": server.server_info,
         "protocolVersion": server.revision,

@@ -195,7 +195,7 @@ class CompletionPopup(QTreeView):
         return False
 
     def _has_field_moved(self) -> bool:
-        """Whether the field has moved; a layout moves it by a pixel when its row changes."""
+        """Return whether the field has moved; a layout moves it by a pixel when its row changes."""
         way = self._field.mapToGlobal(QPoint()) - self._offered_at
         return way.manhattanLength() > self._field.height() // 2
 

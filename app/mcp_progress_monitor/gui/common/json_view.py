@@ -209,7 +209,7 @@ class JsonTree(QTreeView):
 
 
 def _is_plain(node: JsonNode) -> bool:
-    """Whether a filter can compare the value; not objects, arrays and elided values."""
+    """Return whether a filter can compare the value; not objects, arrays and elided values."""
     return not isinstance(node.value, dict | list | Elided)
 
 

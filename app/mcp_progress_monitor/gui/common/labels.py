@@ -52,14 +52,14 @@ _NAME = 80
 
 
 class ServerTitle(NamedTuple):
-    """What a server is shown as that is not shown by its name; `tip` is the longer text."""
+    """Title of a server that is not shown by its name; `tip` is the longer text."""
 
     text: str
     tip: str
 
 
 class ServerTitles(QObject):
-    """What servers are called in every pane: a watched one by its own name and its client's."""
+    """Titles of servers in every pane: a watched one has its own name and its client's."""
 
     changed = Signal()
 
@@ -76,7 +76,7 @@ class ServerTitles(QObject):
             self.changed.emit()
 
     def text(self, server: str) -> str:
-        """What a server is called, in one line."""
+        """Return the title of a server, in one line."""
         name = one_line(server[: _NAME + 1], _NAME)
         return self._titles[name].text if name in self._titles else name
 

@@ -162,7 +162,7 @@ def order_tabs(root: QWidget) -> None:
 
 
 def _in_chain(control: QWidget) -> QWidget:
-    """What of a control has to be in Qt's chain: of the bar of pages the pages.
+    """Return the part of a control for Qt's tab chain: of the bar of pages, the pages.
 
     Pages hand the focus on to their bar. Were it elsewhere, Tab would go from them back to it.
     """

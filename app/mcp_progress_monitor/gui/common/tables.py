@@ -95,7 +95,7 @@ class TitledTable(QAbstractTableModel):
 
 
 def is_in_sight(view: QAbstractItemView, index: QModelIndex) -> bool:
-    """Whether the middle of a row is in the visible part of `view`."""
+    """Return whether the middle of a row is in the visible part of `view`."""
     return view.viewport().rect().contains(view.visualRect(index).center())
 
 

@@ -1,1 +1,1 @@
-"""What servers write to their standard error."""
+"""Standard error of servers."""

@@ -98,7 +98,7 @@ class StderrLines:
                 yield frame
 
     def _is_process(self, connection: str, frame: Frame) -> bool:
-        """Whether an event belongs to a server that runs as a process: its `opened` event tells."""
+        """True if an event belongs to a server that runs as a process: its `opened` event tells."""
         if event_of(frame).get("command") is not None:
             self._processes.add(connection)
         return connection in self._processes

@@ -157,7 +157,7 @@ class StderrView(QPlainTextEdit):
 
     @property
     def is_at_end(self) -> bool:
-        """Whether the last line is visible."""
+        """True if the last line is visible."""
         bar = self.verticalScrollBar()
         return bar.value() >= bar.maximum()
 

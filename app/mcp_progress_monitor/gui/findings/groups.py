@@ -315,7 +315,7 @@ class FindingsFilter(QSortFilterProxyModel):
         self.endFilterChange(self.Direction.Rows)
 
     def filterAcceptsRow(self, source_row: int, source_parent: _Index) -> bool:
-        """Whether a source row passes the filter; a group does with any of its findings."""
+        """Return whether a source row passes the filter; a group does with any of its findings."""
         if self._groups is None:
             return self._accepts(source_row)
         if not source_parent.isValid():

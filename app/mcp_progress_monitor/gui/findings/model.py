@@ -375,7 +375,7 @@ class FindingsWatch(QObject):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is pending: no timer runs."""
+        """True if nothing is pending: no timer runs."""
         return not self._publishing.isActive()
 
     @property

@@ -34,12 +34,12 @@ def is_cancellable(job: JobSnapshot) -> bool:
 
 
 def is_watched(job: JobSnapshot) -> bool:
-    """Whether `job` is another client's: nothing can be sent for it here."""
+    """Return whether `job` is another client's: nothing can be sent for it here."""
     return job.watched_client is not None
 
 
 def has_broken_stream(job: JobSnapshot) -> bool:
-    """Whether the reply to `job` is due on an HTTP stream that broke at least once."""
+    """Return whether the reply to `job` is due on an HTTP stream that broke at least once."""
     return (
         not is_watched(job)
         and job.sender is Side.CLIENT
@@ -61,34 +61,34 @@ def is_resumable(job: JobSnapshot) -> bool:
 
 
 def may_be_picked_up(job: JobSnapshot) -> bool:
-    """Whether `job` is a task left on its server, which may still know it."""
+    """Return whether `job` is a task left on its server, which may still know it."""
     if is_watched(job):
         return False
     return is_left_at_server(job) and job.task is not None and job.task.ttl_left_s != 0
 
 
 def is_kept(job: JobSnapshot) -> bool:
-    """Whether removing `job` would lose its resume token."""
+    """Return whether removing `job` would lose its resume token."""
     return job.state is JobState.RESUMABLE or is_left_at_server(job)
 
 
 def is_repeatable(job: JobSnapshot) -> bool:
-    """Whether the request of `job` can be written as a program: a client's that was seen here."""
+    """True if the request of `job` can be written as a program: a client's that was seen here."""
     return job.sender is Side.CLIENT and job.request > 0
 
 
 def is_callable(job: JobSnapshot) -> bool:
-    """Whether a command line makes the call of `job`: one of ours, and of a kind that we make."""
+    """True if a command line makes the call of `job`: one of ours, and of a kind that we make."""
     return not is_watched(job) and job.sender is Side.CLIENT and job.method in CALLS
 
 
 def is_removable(job: JobSnapshot) -> bool:
-    """Whether `job` is over and can be removed without losing anything."""
+    """Return whether `job` is over and can be removed without losing anything."""
     return job.state.is_over and not is_kept(job)
 
 
 def may_resume_automatically(job: JobSnapshot) -> bool:
-    """Whether automatic resuming can be chosen for `job`: it is ours, and not done."""
+    """Return whether automatic resuming can be chosen for `job`: it is ours, and not done."""
     is_waiting = job.state is JobState.RESUMABLE and (job.can_resume or job.is_automatic)
     is_ours = job.sender is Side.CLIENT and not is_watched(job)
     return is_ours and (is_waiting or not job.state.is_over)

@@ -160,7 +160,7 @@ def _middle(top: int, height: int, side: int) -> int:
 
 
 class _Place(NamedTuple):
-    """What is painted in a row, and where its two lines are: top edge and height."""
+    """Content of a row, and the place of its two lines: top edge and height."""
 
     painter: QPainter
     row: JobRow

@@ -101,7 +101,7 @@ class JobFilter(QSortFilterProxyModel):
 
     @property
     def is_narrowing(self) -> bool:
-        """Whether a filter is active."""
+        """True if a filter is active."""
         return self._group is not JobGroup.ALL or bool(self._terms)
 
     def job_at(self, index: _Index) -> JobId | None:
@@ -135,7 +135,7 @@ class JobFilter(QSortFilterProxyModel):
         self._jobs.sort(column, order)
 
     def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
-        """Whether the job of a source row is shown."""
+        """Return whether the job of a source row is shown."""
         job = self._jobs.job_at(source_row)
         if job is None:
             return False
@@ -148,7 +148,7 @@ class JobFilter(QSortFilterProxyModel):
         return state is not None and GROUP_OF_STATE[state] is self._group
 
     def _matches_search(self, job: JobId) -> bool:
-        """Whether the job matches; a server request also matches through its job."""
+        """Return whether the job matches; a server request also matches through its job."""
         if not self._terms or self._matches(job):
             return True
         parent = self._jobs.parent_of(job)

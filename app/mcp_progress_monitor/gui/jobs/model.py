@@ -200,7 +200,7 @@ class JobsModel(QAbstractTableModel):
 
     @property
     def is_in_order_of_start(self) -> bool:
-        """Whether the newest job is the last row, apart from server requests."""
+        """True if the newest job is the last row, apart from server requests."""
         return self._sorting is None
 
     def jobs_in(self, state: JobState) -> list[JobId]:
@@ -213,7 +213,7 @@ class JobsModel(QAbstractTableModel):
 
     @property
     def is_anything_running(self) -> bool:
-        """Whether any job's snapshot changes as time passes."""
+        """True if any job's snapshot changes as time passes."""
         return bool(self._timed)
 
     def job_at(self, row: int) -> JobId | None:
@@ -512,7 +512,7 @@ class JobsModel(QAbstractTableModel):
 
 
 def _is_timed(job: JobSnapshot) -> bool:
-    """Whether the snapshot changes with time: a resumable job shows the age of its token."""
+    """Return whether the snapshot changes with time: a resumable job shows the age of its token."""
     return not job.state.is_over or job.state is JobState.RESUMABLE
 
 

@@ -23,7 +23,7 @@ SETTLED_AFTER_S: Final = 0.5
 
 
 def is_settling(job: JobSnapshot) -> bool:
-    """Whether the job is so new that its row stays unchanged: it may end unread."""
+    """Return whether the job is so new that its row stays unchanged: it may end unread."""
     is_new = job.state is JobState.RUNNING and job.tick_count == 0
     return is_new and job.elapsed_s < SETTLED_AFTER_S
 
@@ -71,7 +71,7 @@ class StatusCell(NamedTuple):
 
 
 class JobRow:
-    """What the row of a job shows: each cell is made when it is first read, and kept."""
+    """Cells of a job's row: each is made when it is first read, and kept."""
 
     __slots__ = ("_cells", "badge", "job", "tone")
 
@@ -82,7 +82,7 @@ class JobRow:
         self._cells: dict[int, Any] = {}
 
     def cell(self, column: int) -> Any:
-        """What the cell of `column` shows; cells that look the same are equal."""
+        """Return the content of the cell of `column`; cells that look the same are equal."""
         made = self._cells.get(column)
         if made is None:
             make = _MADE.get(column)
@@ -98,7 +98,7 @@ class JobRow:
 
 
 def changed_columns(before: JobRow, after: JobRow, columns: Iterable[int]) -> Iterator[int]:
-    """Those of `columns` that look different in two rows of a job."""
+    """Yield the `columns` that look different in two rows of a job."""
     return (column for column in columns if before.cell(column) != after.cell(column))
 
 

@@ -114,7 +114,7 @@ class NotificationsController(QObject):
         self.desktop.withdraw()
 
     def is_in_front(self) -> bool:
-        """Whether one of our windows is active; the mini window shows too little to count."""
+        """True if one of our windows is active; the mini window shows too little to count."""
         active = QApplication.activeWindow()
         return active is not None and active is not self.mini
 

@@ -23,7 +23,7 @@ _LONGEST_REASON: Final = 200
 
 
 class EventKind(enum.Enum):
-    """What happened, the most urgent first; the values are the settings that enable it."""
+    """Kinds of events, the most urgent first; the values are the settings that enable them."""
 
     NEEDS_YOU = "on_needs_you"
     FAILED = "on_failed"
@@ -124,7 +124,7 @@ class JobEvents:
 
 
 def is_wanted(event: JobEvent, settings: NotificationSettings, now: datetime.time) -> bool:
-    """Whether the user is to be notified of `event` at the local time of day `now`."""
+    """Return whether the user is to be notified of `event` at the local time of day `now`."""
     job, kind = event.job, event.kind
     if not settings.is_on or settings.is_quiet(now) or not getattr(settings, kind.value):
         return False

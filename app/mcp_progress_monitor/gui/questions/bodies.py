@@ -97,7 +97,7 @@ class QuestionBody(QWidget):
         """Show why the answer was refused, as far as it has a place here."""
 
     def is_json_only(self) -> bool:
-        """Whether only raw JSON can be entered."""
+        """Return whether only raw JSON can be entered."""
         return False
 
     def follow(self, question: Question) -> None:

@@ -146,7 +146,7 @@ class QuestionsController(QObject):
 
 
 def _is_of_host(address: QUrl, shown: str) -> bool:
-    """Whether Qt would open the same host that was shown."""
+    """Return whether Qt would open the same host that was shown."""
     plain = QUrl.ComponentFormattingOption
     read = {address.host(option).casefold() for option in (plain.FullyEncoded, plain.FullyDecoded)}
     host = shown.rpartition(":")[0] if address.port() >= 0 else shown

@@ -193,7 +193,7 @@ class RuleBox(QGroupBox):
         return self.editor.mistake if self._has_editor() else ""
 
     def _has_editor(self) -> bool:
-        """Whether a fixed answer must be entered: URLs have none, folders their own settings."""
+        """True if a fixed answer must be entered: URLs have none, folders their own settings."""
         return self.mode.currentData() == "answer" and self.kind in _EXAMPLES
 
     def _show_needed(self) -> None:

@@ -137,7 +137,7 @@ class SchemaForm(QWidget):
 
     @property
     def is_finished(self) -> bool:
-        """Whether all fields are created; reading the value creates the rest."""
+        """True if all fields are created; reading the value creates the rest."""
         return self._work.is_finished
 
     def set_schema(self, schema: Schema, value: object = UNSET) -> None:
@@ -317,7 +317,7 @@ class SchemaForm(QWidget):
 
 
 def _is_too_large(schema: Schema) -> bool:
-    """Whether the form, or its defaults, take long to show."""
+    """Return whether the form, or its defaults, take long to show."""
     return is_beyond(schema, _LARGEST) or has_large_default(schema, _LARGEST_DEFAULT)
 
 

@@ -149,7 +149,7 @@ def variants(schema: Schema) -> list[Schema]:
 
 
 def fits_kind(kind: FieldKind, schema: Schema, value: object) -> bool:
-    """Whether a field of `kind` can show `value`, regardless of limits."""
+    """Return whether a field of `kind` can show `value`, regardless of limits."""
     match kind:
         case FieldKind.ANY | FieldKind.VARIANTS:
             return True
@@ -169,7 +169,7 @@ def fits_kind(kind: FieldKind, schema: Schema, value: object) -> bool:
 
 
 def _is_selection(schema: Schema, value: object) -> bool:
-    """Whether `value` has only offered values, each once and in their order."""
+    """Return whether `value` has only offered values, each once and in their order."""
     if not isinstance(value, list):
         return False
     kept = [each for _, each in selectable(schema) if any(is_same(each, one) for one in value)]
@@ -185,7 +185,7 @@ _PYTHON: Final[dict[FieldKind, type]] = {
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two JSON values are equal; `1` and `true` are not."""
+    """Return whether two JSON values are equal; `1` and `true` are not."""
     return type(one) is type(other) and one == other
 
 
@@ -194,7 +194,7 @@ def properties_of(schema: Schema) -> dict[str, Any]:
 
 
 def is_beyond(value: object, most: int) -> bool:
-    """Whether a JSON value has more than `most` characters and parts in all."""
+    """Return whether a JSON value has more than `most` characters and parts in all."""
     size, stack = 0, [value]
     while stack and size <= most:
         part = stack.pop()
@@ -210,7 +210,7 @@ def is_beyond(value: object, most: int) -> bool:
 
 
 def has_large_default(schema: object, most: int) -> bool:
-    """Whether a default anywhere in a schema has more than `most` characters and parts."""
+    """Return whether a default anywhere in a schema has more than `most` characters and parts."""
     stack = [schema]
     while stack:
         part = stack.pop()

@@ -30,7 +30,7 @@ def _is_disconnectable(row: ServerRow) -> bool:
 
 
 def _disconnect(row: ServerRow) -> Words | None:
-    """What ends for a server alone that is not connected yet."""
+    """Describe what ends for a server alone that is not connected yet."""
     if row.standing.is_alone and row.awaits_turn:
         return Words("S&top waiting")
     is_restarting = row.standing.is_alone and row.server.state is ServerState.WAITING
@@ -50,7 +50,7 @@ def _lists_tasks(row: ServerRow) -> bool:
 
 
 def _may_be_signed_in(row: ServerRow) -> bool:
-    """Whether the user may have signed in to it in the browser."""
+    """Return whether the user may have signed in to it in the browser."""
     definition = row.server.definition
     is_signed = definition.transport != "stdio" and definition.auth == "oauth"
     return row.standing.has_catalogue and row.is_there and is_signed

@@ -257,7 +257,7 @@ class DraftResult(NamedTuple):
 
 
 class EditedServer(NamedTuple):
-    """What is to be saved: `entry` instead of the server `was`, or as a new one.
+    """The server to save: `entry` instead of the server `was`, or as a new one.
 
     `secrets` are to be stored in the keyring first, by name.
     """

@@ -54,7 +54,7 @@ _LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
 
 
 def preview_lines(definition: ServerDefinition, *, shows_values: bool = False) -> list[str]:
-    """What is run or contacted, one item a line, in plain text; values are masked unless shown."""
+    """List what runs or is contacted, an item a line, in plain text; masks values unless shown."""
     if isinstance(definition, StdioDefinition):
         return list(_of_command(definition, shows_values=shows_values))
     return list(_of_url(definition, shows_values=shows_values))

@@ -76,22 +76,22 @@ class ServerRow(NamedTuple):
 
     @property
     def is_disabled(self) -> bool:
-        """Whether the user disabled it."""
+        """True if the user disabled it."""
         return self.entry is not None and self.entry.is_disabled
 
     @property
     def awaits_turn(self) -> bool:
-        """Whether the server will be connected after others."""
+        """True if the server will be connected after others."""
         return self.has_turn and not self.server.state.is_up and not self.is_disabled
 
     @property
     def counts_time(self) -> bool:
-        """Whether its text changes with time."""
+        """True if its text changes with time."""
         return self.server.retry is not None or self.server.health is not None
 
 
 def lists_tasks(server: ServerSnapshot) -> bool:
-    """Whether a server can list its tasks now."""
+    """Return whether a server can list its tasks now."""
     offer = TaskOffer.of(server.revision or "", server.capabilities)
     return server.state is ServerState.CONNECTED and offer.has_list
 
@@ -187,7 +187,7 @@ class ServersModel(QAbstractListModel):
         return [row.server for row in self._rows if row.is_there]
 
     def enabled(self) -> list[ServerSnapshot]:
-        """Those of `servers` that the user has not disabled."""
+        """Return the `servers` that the user has not disabled."""
         return [row.server for row in self._rows if row.is_there and not row.is_disabled]
 
     def row_of(self, name: str) -> int | None:

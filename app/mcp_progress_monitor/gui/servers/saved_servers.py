@@ -36,7 +36,7 @@ class Consents:
         return None if self._trust is None else self._trust.error
 
     def is_approved(self, definition: ServerDefinition) -> bool:
-        """Whether exactly this is approved."""
+        """Return whether exactly this is approved."""
         return definition.approval_key in self._now or self._opened().is_trusted(definition)
 
     def approve(self, definitions: Iterable[ServerDefinition]) -> None:
@@ -117,7 +117,7 @@ class SavedServers:
         return self._catalogue
 
     def is_saved(self, name: str) -> bool:
-        """Whether the engine's server of that name is in the catalogue."""
+        """Return whether the engine's server of that name is in the catalogue."""
         return name in self._in_engine
 
     def wanted(self, name: str) -> ServerDefinition:
@@ -127,7 +127,7 @@ class SavedServers:
         return self._engine.servers.newest(name)
 
     def refuses(self, definition: ServerDefinition) -> bool:
-        """Whether this is or was in the catalogue, and is not approved."""
+        """Return whether this is or was in the catalogue, and is not approved."""
         is_of_file = definition.approval_key in self._brought
         return is_of_file and not self._approvals.is_approved(definition)
 

@@ -149,7 +149,7 @@ class ServerFilter(QSortFilterProxyModel):
 
     @property
     def is_on(self) -> bool:
-        """Whether servers may be hidden."""
+        """True if servers may be hidden."""
         return bool(self.filterRegularExpression().pattern())
 
 
@@ -345,7 +345,7 @@ class ServerList(QWidget):
         self._menu.popup(self.view.viewport().mapToGlobal(place))
 
     def _fill_menu(self, rows: Sequence[ServerRow]) -> None:
-        """What can be done with `rows`; what cannot is left out."""
+        """Offer what can be done with `rows`, and leave out the rest."""
         self.commands.refresh()
         for group in ((OPEN,), *SERVER_MENU) if self._is_read_only else SERVER_MENU:
             actions = [each for each in self.commands.some(group) if each.isEnabled()]

@@ -428,7 +428,7 @@ _DIRECTIONS: Final = {
 
 
 class _Known(NamedTuple):
-    """What the index tells about a row; `method` and `key` are None if it does not have them."""
+    """Index entry of a row; `method` and `key` are None if it does not have them."""
 
     kind: FrameKind
     texts: tuple[str, ...]
@@ -460,7 +460,7 @@ class TrafficCells:
         return None if known is None else known.kind
 
     def is_expected(self, place: int) -> bool:
-        """Whether it is an error that our own request provokes from servers of earlier revisions.
+        """True if it is an error that our own request provokes from servers of earlier revisions.
 
         They need not know `server/discover`, which only finds out their revision.
         """

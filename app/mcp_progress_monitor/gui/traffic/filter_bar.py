@@ -106,7 +106,7 @@ class RecentFilters(QToolButton):
 
 
 def _filters(found: object) -> list[str]:
-    """Those of remembered values that are filters."""
+    """Return the remembered values that are filters."""
     values: Iterable[object] = found if isinstance(found, list) else ()
     return [text for text in values if isinstance(text, str) and len(text) <= _LONGEST]
 

@@ -173,7 +173,7 @@ def _term(field: str, path: tuple[str | int, ...], value: Any) -> str:
 
 
 def _is_written(value: float) -> bool:
-    """Whether a number can be written in JSON, in no more digits than a filter has room for."""
+    """True if a number can be written in JSON, in no more digits than a filter has room for."""
     if isinstance(value, int):
         return value.bit_length() < 3 * _MOST_DIGITS
     return math.isfinite(value)

@@ -346,7 +346,7 @@ class TrafficModel(QAbstractTableModel):
         return self._cells.kind(self._rows[row]) if 0 <= row < len(self._rows) else None
 
     def is_expected(self, row: int) -> bool:
-        """Whether a row's frame is an error that our own request provokes."""
+        """Return whether a row's frame is an error that our own request provokes."""
         return 0 <= row < len(self._rows) and self._cells.is_expected(self._rows[row])
 
     def mark_of(self, row: int) -> str:
@@ -364,7 +364,7 @@ class TrafficModel(QAbstractTableModel):
         return self._marks.of(self.timeline.number(self._rows[row])) if is_row else ()
 
     def is_marked(self, row: int) -> bool:
-        """Whether the user marked a row's frame."""
+        """Return whether the user marked a row's frame."""
         return self._notes is not None and self._notes.is_marked(self._number(row))
 
     def note_of(self, row: int) -> str:
@@ -385,7 +385,7 @@ class TrafficModel(QAbstractTableModel):
         return 0.0 if one is None or other is None else other[0].ats[other[1]] - one[0].ats[one[1]]
 
     def tip(self, row: int, column: int) -> str:
-        """What a cell elides; empty for most."""
+        """Return the text that a cell elides; empty for most."""
         return self._cells.tip(self._rows[row], column) if 0 <= row < len(self._rows) else ""
 
     def longest_server(self) -> int:

@@ -204,7 +204,7 @@ class ConnectLimit:
 
     @property
     def is_patient(self) -> bool:
-        """Whether output of the process extends the limit."""
+        """True if output of the process extends the limit."""
         return self._is_patient
 
     @property

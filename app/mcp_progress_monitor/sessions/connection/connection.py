@@ -69,7 +69,7 @@ _raw_of = operator.attrgetter("raw")
 
 
 class Upkeep(NamedTuple):
-    """What a connection needs from its session.
+    """Services that a connection needs from its session.
 
     `schema_of` returns the input schema of a listed tool, `relist` reads the lists again, `outlook`
     says at the end what happens next, for those who waited for the server.
@@ -162,12 +162,12 @@ class Connection:
 
     @property
     def is_http(self) -> bool:
-        """Whether the server is reached by URL rather than as a process."""
+        """True if the server is reached by URL rather than as a process."""
         return self._transport.is_http
 
     @property
     def has_handshake(self) -> bool:
-        """Whether this transport exists only in the handshake era."""
+        """True if this transport exists only in the handshake era."""
         return self._transport.has_handshake
 
     @property
@@ -221,7 +221,7 @@ class Connection:
     # Called by the transport
 
     def is_due(self, request: int) -> bool:
-        """Whether a request of ours is pending and not cancelled."""
+        """Return whether a request of ours is pending and not cancelled."""
         return self.outbox.is_due(request)
 
     def reconnect_stream(self, request: int) -> bool:
@@ -531,7 +531,7 @@ def unread_error(command: str, outbox: Outbox) -> ErrorDetails | None:
 
 
 def queued_text(outbox: Outbox) -> str:
-    """What is queued because the server does not read its input; empty if nothing is."""
+    """Describe the queue for a server that does not read its input; empty without one."""
     if not outbox.queued_count:
         return ""
     waiting = formatting.count(outbox.queued_count, "message")

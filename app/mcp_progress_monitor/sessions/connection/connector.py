@@ -128,7 +128,7 @@ class InFolders:
         self._is_named = re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)").match
 
     def counts(self, path: str) -> bool:
-        """Whether a change of `path` counts; called for each change of a flood."""
+        """Return whether a change of `path` counts; called for each change of a flood."""
         begin = next((each for each in self._begins if path.startswith(each)), None)
         if begin is None:
             return False
@@ -192,7 +192,7 @@ class FileWatcher:
 
 
 def _is_seen_in(folders: InFolders, file: str) -> bool:
-    """Whether watching the folders reports changes of this file; a link's are not reported."""
+    """True if watching the folders reports changes of this file; a link's are not reported."""
     return folders.counts(file) and folders.counts(os.path.realpath(file))
 
 
@@ -553,7 +553,7 @@ class Connector:
             await self.connect(reconnecting.name)
 
     def _is_refused(self, reconnecting: ReconnectPolicy) -> bool:
-        """Whether a server must not be reconnected; the policy is given the reason."""
+        """Return whether a server must not be reconnected; the policy is given the reason."""
         try:
             self._gate(self._manager.newest(reconnecting.name))
         except UserError as error:

@@ -1,4 +1,4 @@
-"""What a connected server offers and announces: its lists, kept up to date, and notifications."""
+"""Lists of a connected server, kept up to date, and its notifications."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class ServerLists:
 
     @property
     def are_finished(self) -> bool:
-        """Whether all lists were read."""
+        """True if all lists were read."""
         return self._finished.is_set()
 
     async def reload_tools(self) -> None:
@@ -404,7 +404,7 @@ class Subscriptions:
         peer.stamps = stamps if level is None else {**stamps, LOG_LEVEL_KEY: level}
 
     def _wanted(self) -> JsonObject:
-        """What to listen for: lists that may change, and the subscribed resources."""
+        """Return the lists that may change and the subscribed resources, to listen for."""
         capabilities = self._agreement.capabilities
         wanted: JsonObject = {
             name: True

@@ -47,7 +47,7 @@ _MOST_BYTES: Final = 1_000_000
 
 
 class ProvenEra(NamedTuple):
-    """What an opening proved: the era, and a digest of the server's description of itself.
+    """Era that an opening proved, and a digest of the server's description of itself.
 
     `was_asked` is whether the server had the choice; otherwise nothing new was learnt.
     """
@@ -216,7 +216,7 @@ class Negotiation:
 
     @property
     def is_newer_after_all(self) -> bool:
-        """Whether `server/discover` has succeeded by now, even after its limit.
+        """True if `server/discover` has succeeded by now, even after its limit.
 
         A slow server that speaks both eras is opened in the handshake era.
         """

@@ -199,7 +199,7 @@ class OutgoingMessage(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a reply or a notification."""
+        """True if it is a reply or a notification."""
         return self.exchange is None and self.closes is None
 
 
@@ -268,7 +268,7 @@ class Outbox:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a reply is due that the server, not an open question, delays."""
+        """True if a reply is due that the server, not an open question, delays."""
         waiting = (*self._exchanges.values(), *self._unsent)
         return any(e.method not in _NEEDED_BY_NOBODY and not e.clock.is_suspended for e in waiting)
 

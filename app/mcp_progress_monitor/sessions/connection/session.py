@@ -98,7 +98,7 @@ class ReconnectPolicy:
 
     @property
     def is_reconnecting(self) -> bool:
-        """Whether the server is about to be connected or given up automatically."""
+        """True if the server is about to be connected or given up automatically."""
         return self.retry is not None or self.is_restarting
 
     async def changed(self) -> None:
@@ -171,7 +171,7 @@ class ReconnectPolicy:
         self._publish()
 
     def outlook(self, now: float) -> str:
-        """What happens next, for those who waited for the server; empty if nothing."""
+        """Say what happens next, for those who waited for the server; empty if nothing."""
         if self.is_restarting:
             return f"Restarting now: {_THEN}"
         if self.retry is not None and self.retry.due_at is not None:
@@ -393,7 +393,7 @@ class Session:
 
     @property
     def has_misremembered(self) -> bool:
-        """Whether it could not be opened in the remembered era, or in any."""
+        """True if it could not be opened in the remembered era, or in any."""
         is_over = self._state is ServerState.FAILED and self.agreement is None
         return is_over and self._remembered is not None
 

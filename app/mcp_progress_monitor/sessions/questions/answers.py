@@ -65,7 +65,7 @@ def _is_date(value: str) -> bool:
 
 
 def _is_time(value: str) -> bool:
-    """Whether it is a time as in RFC 3339, which requires a time zone."""
+    """Return whether it is a time as in RFC 3339, which requires a time zone."""
     if _TIME.fullmatch(value) is None:
         return False
     return _is_iso(datetime.datetime.fromisoformat, value[:19])

@@ -53,7 +53,7 @@ class InputRequiredError(Exception):
 
 
 class Required(NamedTuple):
-    """What a result requires: questions by key, and the exact bytes of the state to return."""
+    """Requirements of a result: questions by key, and the exact bytes of the state to return."""
 
     requests: JsonObject
     state: bytes | None
@@ -87,7 +87,7 @@ class MultiRoundTrips:
             self._inbox.close()
 
     def _take(self, exchange: PendingRequest, reply: RequestAnswered, raw: bytes) -> bool:
-        """Whether a reply is not final, but requires input that we can try to give."""
+        """Return whether a reply is not final, but requires input that we can try to give."""
         if as_object(reply.error).get("code") == URL_NEEDED:
             self._put(_RoundWork(exchange, reply.number, raw))
         is_required = as_object(reply.result).get("resultType") == "input_required"

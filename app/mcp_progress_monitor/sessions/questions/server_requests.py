@@ -260,7 +260,7 @@ class _AnswerWork(NamedTuple):
 
 
 class ServerContext(NamedTuple):
-    """What all connections to one server share.
+    """Objects that all connections to one server share.
 
     `settings` returns the current ones; `job_of` finds the job of a request by its frame. `lists`
     are read as soon as the server is connected, and again whenever they change if `follows_lists`.

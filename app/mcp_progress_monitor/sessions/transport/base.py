@@ -104,10 +104,10 @@ class ProcessNotes:
 
 
 class WireLine(Protocol):
-    """What a transport may ask and report about sent requests, by their frame."""
+    """Interface for transports: asks and reports about sent requests, by their frame."""
 
     def is_due(self, request: int) -> bool:
-        """Whether a request is pending and was not cancelled."""
+        """Return whether a request is pending and was not cancelled."""
 
     def lost(self, request: int, loss: Loss) -> None:
         """Report that a request gets no reply; its `call_ended` was already published."""
@@ -235,7 +235,7 @@ class SignIns:
 
 @dataclasses.dataclass(frozen=True)
 class TransportResources:
-    """What transports need from the program: secrets, sign-ins, and the token folder.
+    """Resources of the program for transports: secrets, sign-ins, and the token folder.
 
     Without `folder`, tokens last until the program exits. `older` are fingerprints of definitions
     whose servers speak HTTP+SSE of 2024-11-05.

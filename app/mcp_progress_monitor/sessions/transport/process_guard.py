@@ -68,7 +68,7 @@ if sys.platform == "win32":
         kill_tree(leader)
 
     def is_alive(leader: int) -> bool:
-        """Whether any process of the group is left: unknown once its head has ended."""
+        """Return whether any process of the group is left: unknown once its head has ended."""
         return False
 
 else:
@@ -103,7 +103,7 @@ else:
         _signal(leader, signal.SIGKILL)
 
     def is_alive(leader: int) -> bool:
-        """Whether any process of the group is left, its head or a child that outlived it.
+        """Return whether any process of the group is left, its head or a child that outlived it.
 
         A group keeps its number as long as it has a member, so the number is not reused while this
         is true.

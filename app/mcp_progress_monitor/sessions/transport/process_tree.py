@@ -135,7 +135,7 @@ class ProcessTree:
         return any(entry is not None and entry.started == started for started, entry in entries)
 
     def has_strays(self) -> bool:
-        """Whether any member that left the group is running."""
+        """Return whether any member that left the group is running."""
         return bool(self._strays())
 
     def terminate(self) -> None:

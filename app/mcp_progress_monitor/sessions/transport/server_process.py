@@ -206,7 +206,7 @@ class ServerProcess:
 
 
 class _RemainingOutput:
-    """What may still be read from a pipe after the server and its children have ended."""
+    """Output left in a pipe after the server and its children have ended."""
 
     def __init__(self) -> None:
         self.scope = anyio.CancelScope()  # the scope of the newest read
@@ -215,7 +215,7 @@ class _RemainingOutput:
 
     @property
     def is_over(self) -> bool:
-        """Whether all their output was read: the rest is from another process."""
+        """True if all their output was read: the rest is from another process."""
         least, most = _LAST_READS
         return self._reads >= most or (self._reads >= least and self._waited_s >= _LAST_OUTPUT_S)
 
@@ -271,7 +271,7 @@ class _PipeReader(ByteReceiveStream):
         self._descriptor = descriptor
 
     async def receive(self, max_bytes: int = READ_BYTES) -> bytes:
-        """What is in the pipe; waits for the first byte."""
+        """Return the bytes in the pipe; waits for the first one."""
         await checkpoint_if_cancelled()
         while self._descriptor >= 0:
             try:

@@ -508,7 +508,7 @@ def _redirected(request: HttpRequest, answer: HttpAnswer, redactor: Redactor) ->
 
 
 def is_same_origin(here: httpx2.URL, there: httpx2.URL) -> bool:
-    """Whether credentials for `here` may be sent to `there`: the same origin, or that with TLS."""
+    """True if credentials for `here` may be sent to `there`: the same origin, or that with TLS."""
     if there.userinfo:
         return False
     if (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port):

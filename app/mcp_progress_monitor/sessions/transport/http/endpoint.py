@@ -177,7 +177,7 @@ class HttpEndpoint:
         return headers
 
     def is_per_request(self, message: HttpMessage) -> bool:
-        """Whether a message is one of 2026-07-28, which has no sessions."""
+        """Return whether a message is one of 2026-07-28, which has no sessions."""
         return (message.revision or self.revision) == PER_REQUEST
 
     # Requests
@@ -190,7 +190,7 @@ class HttpEndpoint:
         self._open.discard(request)
 
     def others(self, request: int | None = None) -> bool:
-        """Whether replies to other requests may still arrive."""
+        """Return whether replies to other requests may still arrive."""
         return any(
             each != request and self.line.is_due(each) for each in (*self._open, *self.elsewhere)
         )

@@ -412,7 +412,7 @@ class SignInAuth(httpx2.Auth):
             attempt.refusal = response
 
     def _is_ready(self) -> bool:
-        """Whether requests can be sent: with a token, or without if none is required."""
+        """Return whether requests can be sent: with a token, or without if none is required."""
         context = self._context
         return self._is_loaded and (context.current_tokens is None or context.is_token_valid())
 
@@ -484,7 +484,7 @@ class SignInAuth(httpx2.Auth):
                 await self._close_callback()
 
     def _has_another(self, attempt: _Attempt) -> bool:
-        """Whether there is a token that was not refused."""
+        """Return whether there is a token that was not refused."""
         tokens = self._context.current_tokens
         is_valid = self._context.is_token_valid()
         return tokens is not None and is_valid and tokens.access_token != attempt.sent
@@ -587,7 +587,7 @@ async def _after(
 
 
 def _is_refusal(response: httpx2.Response) -> bool:
-    """Whether a token is missing or refused, or lacks rights (RFC 6750, 3.1)."""
+    """Return whether a token is missing or refused, or lacks rights (RFC 6750, 3.1)."""
     challenge = response.headers.get("WWW-Authenticate", "")
     is_too_weak = response.status_code == 403 and "insufficient_scope" in challenge
     return response.status_code == 401 or is_too_weak

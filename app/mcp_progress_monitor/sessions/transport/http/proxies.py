@@ -32,7 +32,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def _is_excepted(url: SplitResult) -> bool:
-    """Whether NO_PROXY names the URL's host in a form that Python does not support.
+    """Return whether NO_PROXY names the URL's host in a form that Python does not support.
 
     These are ports, networks, brackets around addresses, and an asterisk before a domain.
     """
@@ -70,7 +70,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def is_choice_needed() -> bool:
-    """Whether the client's own choice of a proxy is wrong."""
+    """Return whether the client's own choice of a proxy is wrong."""
     return any(
         scheme == "all" or proxy.startswith("socks")
         for scheme, proxy in getproxies().items()

@@ -177,7 +177,7 @@ class EventStream:
 
     @property
     def ended_with_reply(self) -> bool:
-        """Whether the last message is a reply, to anything; unknown for a huge one."""
+        """True if the last message is a reply, to anything; unknown for a huge one."""
         return len(self._last) <= OVERSIZED and decode(self._last).kind in _REPLIES
 
     @property

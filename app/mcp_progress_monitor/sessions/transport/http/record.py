@@ -26,7 +26,7 @@ _ADDRESSES: Final = frozenset({"location", "content-location", "link", "referer"
 
 
 def hidden(value: str) -> str:
-    """What is shown of a credential: its length, and its scheme."""
+    """Describe a credential without showing it: its length, and its scheme."""
     scheme = _SCHEME.match(value)
     begin = scheme[0] if scheme else ""
     return f"{begin}(hidden, {len(value) - len(begin)} characters)"

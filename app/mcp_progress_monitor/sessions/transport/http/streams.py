@@ -112,7 +112,7 @@ class SilenceWatch:
 
 
 def _is_comment(chunk: bytes) -> bool:
-    """Whether a chunk consists of complete lines without meaning."""
+    """Return whether a chunk consists of complete lines without meaning."""
     if len(chunk) > _SHORT_CHUNK or not chunk.endswith((b"\n", b"\r")):
         return False
     return all(line[:1] in {b"", b":"} for line in chunk.splitlines())

@@ -166,7 +166,7 @@ class Post:
                 self._site.inbound.record_event("stream_resumed", **fields)
 
     async def _switches_to_legacy(self, answer: errors.HttpAnswer) -> bool:
-        """Whether the server is one of 2024-11-05, to which the message is posted again."""
+        """Return whether the server is one of 2024-11-05, to which the message is posted again."""
         is_refused = answer.status in _OF_LEGACY_SSE and not self._has_messages
         if not is_refused or self._message.method != INITIALIZE or self._site.is_legacy_sse:
             return False
@@ -213,7 +213,7 @@ class Post:
         return answer._replace(body=shown, unreadable=unreadable)
 
     async def _is_corrected(self, body: bytes, answer: errors.HttpAnswer) -> bool:
-        """Whether to repeat a call, once, with headers that were unknown before.
+        """Return whether to repeat a call, once, with headers that were unknown before.
 
         Source: 2026-07-28 "Custom Headers from Tool Parameters", "Client Behavior": a client whose
         schema of the tool is missing or stale lists the tools, then makes the request again.
@@ -309,14 +309,14 @@ def _unreadable(body: bytes, answer: errors.HttpAnswer) -> str:
 
 
 def _is_mismatch(body: bytes, answer: errors.HttpAnswer) -> bool:
-    """Whether the headers of a request were refused, before anything was done."""
+    """Return whether the headers of a request were refused, before anything was done."""
     if answer.status < 400 or len(body) > OVERSIZED:
         return False
     return as_object(decode(body).error).get("code") == _HEADER_MISMATCH
 
 
 def is_message(body: bytes, answer: errors.HttpAnswer) -> bool:
-    """Whether a body is to be read as JSON-RPC, even if it violates the protocol."""
+    """Return whether a body is to be read as JSON-RPC, even if it violates the protocol."""
     if len(body) > OVERSIZED:
         begin = first_byte(body)  # bounded by how much white space is skipped in one step
         return body[begin : begin + 1] in {b"{", b"["}
