@@ -40,6 +40,10 @@ def _with_oauth(entry: EntryWriter) -> dict[str, Any]:
     return entry.with_oauth()
 
 
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
 class McpClient(NamedTuple):
     """A program in which servers are configured: all that the other modules know of it.
 
@@ -51,6 +55,7 @@ class McpClient(NamedTuple):
 
     key: str
     title: str
+    own_name: str = ""  # in `clientInfo`, if that is not similar to key or title
     next_step: str = ""  # how to make it use its changed configuration
     own_file: str = ""  # where to copy a server of a project to, so that it can be watched
 
@@ -84,12 +89,19 @@ class McpClient(NamedTuple):
     """Read what only its entries have; `UserError`, without a place, if one cannot be used."""
     write: Callable[[EntryWriter], dict[str, Any]] = _common
 
+    def is_called(self, name: str) -> bool:
+        """True if this client calls itself `name`, such as "cursor-vscode", or is known as that."""
+        given = _letters(name)
+        known = map(_letters, (self.key, self.title, self.own_name or self.title))
+        return any(given.startswith(each) for each in known)
+
 
 _EDITORS: Final = ("Code", "Code - Insiders", "VSCodium")
 
 CLAUDE_DESKTOP: Final = McpClient(
     "claude-desktop",
     "Claude Desktop",
+    own_name="claude-ai",
     next_step="Quit Claude Desktop completely and start it again.",
     places=(
         "{config}/Claude/claude_desktop_config.json",
@@ -139,6 +151,7 @@ def _read_vs_code(form: EntryForm, entry: Mapping[str, Any]) -> None:
 VS_CODE: Final = McpClient(
     "vscode",
     "VS Code",
+    own_name="Visual Studio Code",
     next_step="VS Code starts the changed server with the next chat request. To do it now, run"
     " MCP: List Servers and restart the server.",
     own_file="your user configuration (MCP: Open User Configuration)",

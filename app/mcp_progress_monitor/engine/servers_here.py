@@ -44,21 +44,22 @@ class ServerHere(NamedTuple):
 
     `source` says where it is from. `missing` are the names of variables or headers that the
     client's server was given and whose values are unknown here, likely secrets first.
-    `hidden_count` is the number of hidden arguments.
+    `hidden_count` is the number of hidden arguments. `others` fit as well: the user must choose.
     """
 
     definition: ServerDefinition
     source: str
     missing: tuple[str, ...] = ()
     hidden_count: int = 0
+    others: tuple[ServerHere, ...] = ()
 
 
 def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerHere:
     """The best definition of the server that another client's request went to.
 
-    That is a saved server with the same command, else the server in the client's configuration,
-    else what was recorded. Reads files: call it in a thread. `UserError` if the recorded definition
-    cannot be read.
+    That is a saved server with the same command, else the entry of a client that fits best, its own
+    if it has one, else what was recorded. Reads files: call it in a thread. `UserError` if the
+    recorded definition cannot be read.
     """
     known = saved_definition(origin)
     for entry in saved:
@@ -67,20 +68,40 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
     label = origin.server.rpartition("@")[0] or origin.server
     client = (split_watched_key(origin.server_key) or ("", ""))[0]
     found = [
-        (config, server)
+        (_misfit(config, server, known, client), config, server)
         for config in _configurations(known)
         for server in config.found
-        if not server.asks and is_same_server(_behind_tap(server.definition, known), known)
+        if is_same_server(_behind_tap(server.definition, known), known)
     ]
-    # Prefer the server of that name, then of that client; files are in a fixed order.
-    found.sort(key=lambda pair: (pair[1].definition.name != label, pair[0].client.title != client))
-    if found:
-        config, server = found[0]
-        bare = _behind_tap(_in_folder_of(known, server), known)
-        definition = _in_era(bare, origin.revision)
-        return ServerHere(definition, config.title)
+    least = min((misfit for misfit, *_ in found), default=None)
+    fitting: dict[str, ServerHere] = {}
+    for misfit, config, server in found:
+        if misfit == least and not server.asks:
+            bare = _behind_tap(_in_folder_of(known, server), known)
+            definition = _in_era(bare, origin.revision)
+            fitting.setdefault(definition.approval_key, ServerHere(definition, config.title))
+    named = [here for here in fitting.values() if here.definition.name == label]
+    if fitting:
+        first, *others = named if len(named) == 1 else fitting.values()
+        return first._replace(others=tuple(others))
     here = _as_recorded(known, label)
     return here._replace(definition=_in_era(here.definition, origin.revision))
+
+
+def _misfit(
+    config: ConfigFile, server: FoundServer, known: ServerDefinition, client: str
+) -> tuple[bool, int, int]:
+    """How badly a client's entry fits what was recorded: its client first, then its variables.
+
+    Entries with variables that the server did not have, then those that lack more of its variables.
+    """
+    is_other = not config.client.is_called(client)
+    entry = server.definition
+    if isinstance(known, HttpDefinition) or isinstance(entry, HttpDefinition) or not known.env:
+        return is_other, 0, 0
+    unset = entry.env.keys() - known.env.keys()
+    unexplained = known.env.keys() - entry.env.keys() - os.environ.keys()
+    return is_other, len(unset), len(unexplained)
 
 
 def _in_era(definition: ServerDefinition, revision: str) -> ServerDefinition:

@@ -83,6 +83,20 @@ def test_only_what_is_ticked_is_handed_over(qtbot: QtBot) -> None:
     assert heard == [(_DEFINITIONS[1],)]
 
 
+def test_of_alternatives_one_is_started_each_shown_with_its_place(qtbot: QtBot) -> None:
+    dialog = ConsentDialog("", _DEFINITIONS, sources=("Cursor, a.json", "Claude Code, b.json"))
+    qtbot.addWidget(dialog)
+    assert dialog.approved() == ()
+    for row, source in enumerate(("Cursor, a.json", "Claude Code, b.json")):
+        item = dialog.tree.topLevelItem(row)
+        assert item is not None
+        assert _texts(item)[0] == source
+        item.setCheckState(0, Qt.CheckState.Checked)
+        assert dialog.approved() == (_DEFINITIONS[row],)
+    said = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert "Select the one to start." in said
+
+
 def _one(qtbot: QtBot, definition: StdioDefinition) -> ConsentDialog:
     dialog = ConsentDialog("a file", [definition])
     qtbot.addWidget(dialog)

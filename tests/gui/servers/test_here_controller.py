@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from mcp_progress_monitor.engine.call import CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog
@@ -14,11 +17,13 @@ from mcp_progress_monitor.gui.jobs.row import JobRow
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.jobs.job_lists import heard
 from tests.gui.programs import until, until_quit
 from tests.integration.resumable import Place, whole
 from tests.integration.test_watching_here import agent
+from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,3 +147,38 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
         await until(lambda: state(program) is JobState.DONE)
         assert not dialogs(qapp)
     assert place.chunks() == whole()
+
+
+async def test_of_several_fitting_definitions_the_user_chooses_one(
+    qapp: QApplication, place: Place
+) -> None:
+    command, *words = COMMAND
+    entry = {"command": command, "args": [*words, "--state-dir", str(place.state_dir)]}
+    for name, variable in ((".claude.json", "PATH"), (".cursor/mcp.json", "HOME")):
+        path = place.folder / name
+        path.parent.mkdir(exist_ok=True)
+        env = {variable: os.environ[variable]}
+        path.write_text(json.dumps({"mcpServers": {"export": {**entry, "env": env}}}))
+    async with until_quit(Program(qapp, WindowOptions(data_dir=place.data_dir))) as program:
+        with agent(place):
+            await until(lambda: state(program) is JobState.RESUMABLE)
+        await until(lambda: program.window.job_list.select(1))
+        program.window.job_list.commands[RESUME].trigger()
+        await until(lambda: len(dialogs(qapp)) == 1)
+        (dialog,) = dialogs(qapp)
+        items = [dialog.tree.topLevelItem(row) for row in range(2)]
+        places = [item.child(0) for item in items if item is not None]
+        sources = [place.text(1).partition(",")[0] for place in places if place is not None]
+        assert sources == ["Claude Code", "Cursor"]
+        (start,) = [b for b in dialog.findChildren(QPushButton) if "Approve" in b.text()]
+        assert not start.isEnabled()
+        for item in items:
+            assert item is not None
+            item.setCheckState(0, Qt.CheckState.Checked)  # which unchecks the other one
+        assert len(dialog.approved()) == 1
+        start.click()
+        await until(lambda: (found := the_job(program)) is not None and found.attempt_count == 2)
+        (name,) = program.engine.servers.names()
+        definition = program.engine.servers.snapshot(name).definition
+        assert isinstance(definition, StdioDefinition)
+        assert list(definition.env) == ["HOME"]

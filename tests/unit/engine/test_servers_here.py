@@ -9,7 +9,7 @@ import pytest
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.engine.origins import watched_key
-from mcp_progress_monitor.engine.servers_here import RECORDED, SAVED, find_server_here
+from mcp_progress_monitor.engine.servers_here import RECORDED, SAVED, ServerHere, find_server_here
 from mcp_progress_monitor.snapshots.definitions import (
     HttpDefinition,
     ServerDefinition,
@@ -70,6 +70,67 @@ def test_the_clients_own_entry_is_taken_without_its_tap(project: Path) -> None:
     assert definition.cwd == str(project)
     assert (found.missing, found.hidden_count) == ((), 0)
     assert found.source == f"Cursor, {folder / 'mcp.json'}"
+
+
+def entries(
+    project: Path, cursor: dict[str, str], claude: dict[str, str], *, args: tuple[str, ...] = ()
+) -> None:
+    """The same server in the files of Cursor, behind a tap, and of Claude Code."""
+    script = 't=$0; [ -x "$t" ] && exec "$t" tap --name db --client Cursor -- "$@"; exec "$@"'
+    words = ["/opt/db", "--token", "s3cret", *args]
+    tapped = {"command": "/bin/sh", "args": ["-c", script, "/usr/bin/monitor", *words]}
+    own = project.parent / "home"
+    (own / ".cursor").mkdir(parents=True, exist_ok=True)
+    servers = {"db": {**tapped, "env": cursor}}
+    (own / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    servers = {"db": {"command": words[0], "args": words[1:], "env": claude}}
+    (own / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
+
+
+def variables(here: ServerHere) -> dict[str, str]:
+    assert isinstance(here.definition, StdioDefinition)
+    return dict(here.definition.env)
+
+
+@pytest.mark.parametrize("client", ["Cursor", "cursor-vscode"])
+def test_the_entry_of_the_client_itself_is_taken_by_any_of_its_names(
+    project: Path, client: str
+) -> None:
+    entries(project, {"PATH_LIKE": "3"}, {})
+    found = find_server_here(origin(recorded(project, env=("PATH_LIKE",)), client), ())
+    assert (variables(found), found.others) == ({"PATH_LIKE": "3"}, ())
+    assert found.source.startswith("Cursor, ")
+
+
+def test_of_an_unknown_client_the_entry_with_the_recorded_variables_is_taken(project: Path) -> None:
+    entries(project, {"LEVEL": "3"}, {"OTHER": "1"})
+    found = find_server_here(origin(recorded(project, env=("LEVEL",)), "mcp"), ())
+    assert (variables(found), found.others) == ({"LEVEL": "3"}, ())
+    found = find_server_here(origin(recorded(project, env=("PATH_LIKE", "OTHER")), "mcp"), ())
+    assert (variables(found), found.others) == ({"OTHER": "1"}, ())
+
+
+def test_the_user_is_asked_when_several_entries_fit_as_well(project: Path) -> None:
+    entries(project, {"PATH_LIKE": "3"}, {})  # set in our environment as well: no evidence
+    found = find_server_here(origin(recorded(project, env=("PATH_LIKE",)), "mcp"), ())
+    sources = [each.source.partition(",")[0] for each in (found, *found.others)]
+    assert sorted(sources) == ["Claude Code", "Cursor"]
+    entries(project, {}, {})
+    assert find_server_here(origin(recorded(project), "mcp"), ()).others == ()
+
+
+def test_a_client_whose_entry_asks_for_values_gets_no_entry_of_another_client(
+    project: Path,
+) -> None:
+    folder = project / ".vscode"
+    folder.mkdir()
+    entry = {"command": "/opt/db", "args": ["--token", "s"], "env": {"LEVEL": "${input:level}"}}
+    servers = {"servers": {"db": entry}, "inputs": [{"id": "level", "type": "promptString"}]}
+    (folder / "mcp.json").write_text(json.dumps(servers))
+    entries(project, {}, {})
+    known = recorded(project, env=("LEVEL",))
+    found = find_server_here(origin(known, "Visual Studio Code"), ())
+    assert (found.source, found.missing) == (RECORDED, ("LEVEL",))
 
 
 def test_what_was_recorded_lacks_values_and_says_so(project: Path) -> None:

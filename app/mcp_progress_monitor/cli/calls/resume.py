@@ -92,6 +92,11 @@ def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
     if unknown:
         what = "Some settings of the job's server are not known"
         show_warnings(ErrorDetails(what, origin.server, unknown))
+    if found.others:
+        what = f"Several entries fit the job's server; it is resumed with that of {found.source}"
+        others = "\n".join(other.source for other in found.others)
+        hint = "To use another one, pass its command: resume ID -- COMMAND"
+        show_warnings(ErrorDetails(what, origin.server, hint, others))
     hint = "Run the command on a terminal to be asked, or pass the server: resume ID -- COMMAND"
     is_saved = found.source == SAVED
     client = (split_watched_key(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]

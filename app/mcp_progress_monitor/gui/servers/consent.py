@@ -68,17 +68,20 @@ class ConsentDialog(QDialog):
         *,
         earlier: Sequence[EarlierApproval | None] = (),
         note: str = "",
+        sources: Sequence[str] = (),
     ) -> None:
         """`earlier` has the earlier approval of each definition, in their order.
 
-        `note` explains why they are to be started.
+        `note` explains why they are to be started. With `sources`, the place of each, they are
+        alternatives, of which one is started.
         """
         super().__init__(parent)
         self._definitions = tuple(definitions)
         self._earlier = (*earlier, *(None for _ in self._definitions[len(earlier) :]))
+        self._sources = tuple(sources)
         self._is_one = len(self._definitions) == 1
-        one, several = "Connect this server?", "Connect these servers?"
-        self.setWindowTitle(one if self._is_one else several)
+        is_several = not self._is_one and not sources
+        self.setWindowTitle("Connect these servers?" if is_several else "Connect this server?")
         self.tree = QTreeWidget(self)
         self.tree.setHeader(FlatHeader(self.tree))
         dress_rows(self.tree)
@@ -91,13 +94,16 @@ class ConsentDialog(QDialog):
         self.tree.setHorizontalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
         # Scrolled by pixel, so that the end of a very high command can be seen.
         self.tree.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
-        pairs = zip(self._definitions, self._earlier, strict=True)
-        self._items = [self._added(definition, before) for definition, before in pairs]
+        places = (*self._sources, *("" for _ in self._definitions[len(sources) :]))
+        parts = zip(self._definitions, self._earlier, places, strict=True)
+        self._items = [self._added(*part) for part in parts]
         self.tree.expandAll()
         self.tree.resizeColumnToContents(0)
         self.tree.itemChanged.connect(self._on_item_changed)
+        if sources:
+            self.tree.itemChanged.connect(self._on_one_checked)
         self._buttons = QDialogButtonBox(self)
-        text = "&Approve and start" if self._is_one else "&Start selected servers"
+        text = "&Start selected servers" if is_several else "&Approve and start"
         self._start = self._buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
         cancel = self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         self._start.setAutoDefault(False)
@@ -131,7 +137,7 @@ class ConsentDialog(QDialog):
         super().accept()
 
     def _added(
-        self, definition: ServerDefinition, earlier: EarlierApproval | None
+        self, definition: ServerDefinition, earlier: EarlierApproval | None, source: str
     ) -> QTreeWidgetItem:
         item = QTreeWidgetItem([one_line(definition.name, _NAME), ""])
         if not self._is_one:
@@ -143,6 +149,8 @@ class ConsentDialog(QDialog):
             for column in range(2):
                 changed.setFont(column, emphasised(self.font()))
             item.addChild(changed)
+        if source:
+            item.addChild(self._row("Defined in", source))
         for label, value in list(rows(definition).items())[1:]:
             item.addChild(self._row(label, value))
         self.tree.addTopLevelItem(item)
@@ -164,6 +172,8 @@ class ConsentDialog(QDialog):
         label = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         one = "It is defined in {}. It runs only if you approve it."
         several = "They are defined in {}. Only the selected ones run."
+        if self._sources:
+            several = "Several definitions fit. Select the one to start."
         text = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
         about = " ".join(filter(None, [text, self._changes_note(), PROMISE]))
         label.setText("\n".join(filter(None, [note, about])))
@@ -175,6 +185,13 @@ class ConsentDialog(QDialog):
         if self._is_one:
             return CHANGED_BEFORE
         return "You approved different definitions of some of them: they have changed."
+
+    @Slot(QTreeWidgetItem)
+    def _on_one_checked(self, checked: QTreeWidgetItem) -> None:
+        if checked.checkState(0) is Qt.CheckState.Checked:
+            for item in self._items:
+                if item is not checked:
+                    item.setCheckState(0, Qt.CheckState.Unchecked)
 
     @Slot()
     def _on_item_changed(self) -> None:

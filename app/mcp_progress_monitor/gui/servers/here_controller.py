@@ -36,9 +36,8 @@ if TYPE_CHECKING:
 class _Pending:
     """Actions that wait for the approval of one server of another client."""
 
-    def __init__(self, origin: Origin, found: ServerHere, dialog: ConsentDialog) -> None:
+    def __init__(self, origin: Origin, dialog: ConsentDialog) -> None:
         self.origin = origin
-        self.found = found
         self.dialog = dialog
         self.wanted: list[tuple[JobId, Again]] = []
 
@@ -80,7 +79,7 @@ class ServersHere(QObject):
 
         entries = tuple(self._saved.entries.values())
         found = await anyio.to_thread.run_sync(find_server_here, origin, entries)
-        if self._approvals.is_approved(found.definition):
+        if not found.others and self._approvals.is_approved(found.definition):
             self._engine.resumer.use_here(origin, found.definition)
             again((job,))
             return
@@ -101,11 +100,17 @@ class ServersHere(QObject):
         has_url = found.definition.transport != "stdio"
         request = watched_texts.why_approve(client, has_url=has_url)
         note = "\n".join(filter(None, (request, unknown)))
-        earlier = self._approvals.earlier([found.definition])
+        fitting = [found, *found.others]
+        definitions = [each.definition for each in fitting]
         dialog = ConsentDialog(
-            found.source, [found.definition], self._parent, earlier=earlier, note=note
+            found.source,
+            definitions,
+            self._parent,
+            earlier=self._approvals.earlier(definitions),
+            note=note,
+            sources=[each.source for each in fitting] if found.others else (),
         )
-        pending = self._pending[origin.server_key] = _Pending(origin, found, dialog)
+        pending = self._pending[origin.server_key] = _Pending(origin, dialog)
         dialog.servers_approved.connect(self._on_agreed)
         dialog.finished.connect(self._on_finished)
         open_dialog(dialog)
@@ -119,7 +124,7 @@ class ServersHere(QObject):
             self._report(error.details)
         for pending in self._pending.values():
             if pending.dialog is self.sender():
-                self._engine.resumer.use_here(pending.origin, pending.found.definition)
+                self._engine.resumer.use_here(pending.origin, definitions[0])
                 for job, again in pending.wanted:
                     again((job,))
 
