@@ -75,11 +75,11 @@ class Job:
 
     A resumed job stays one job: `first` is its first request, `request` the newest attempt's,
     `chain` what only resumable jobs have, `is_automatic` that it is resumed automatically.
-    `worked_s` is the time spent on earlier attempts. With `is_fresh`, numbers of an earlier attempt
-    prove nothing against the next tick. `task` is its task on the server, `questions` what is asked
-    for it, `parent` the job on whose behalf it was requested, `parts` what arrived
-    of its outcome before the reply: all None with most jobs. `heard_at`
-    is the newest message except ticks.
+    `pauses` are the times between attempts, `paused_s` their sum. With `is_fresh`, numbers of an
+    earlier attempt prove nothing against the next tick. `task` is its task on the server,
+    `questions` what is asked for it, `parent` the job on whose behalf it was requested, `parts`
+    what arrived of its outcome before the reply: all None with most jobs. `heard_at` is the newest
+    message except ticks.
     """
 
     __slots__ = (
@@ -111,6 +111,8 @@ class Job:
         "parent",
         "parent_is_unclear",
         "parts",
+        "paused_s",
+        "pauses",
         "progress",
         "questions",
         "request",
@@ -123,7 +125,6 @@ class Job:
         "tick_count",
         "ticks",
         "total",
-        "worked_s",
     )
 
     def __init__(self, job: JobId, request: RequestMade) -> None:
@@ -138,7 +139,8 @@ class Job:
         self.parent_is_unclear = False
         self.attempt_at = self.heard_at = request.at
         self.attempt_ticks = 0
-        self.worked_s = 0.0
+        self.pauses: tuple[tuple[float, float], ...] = ()
+        self.paused_s = 0.0
         self.is_fresh = False
         self.is_automatic = False
         self.server = server_name(request.connection)
@@ -450,7 +452,9 @@ class Job:
     def begin_attempt(self, request: RequestMade) -> None:
         """Continue with another request: numbers, chart and ticks stay, the rate starts again."""
         if self.ended_at is not None:
-            self.worked_s += max(self.ended_at - self.attempt_at, 0.0)
+            begins_at = max(request.at, self.ended_at)
+            self.pauses += ((self.ended_at, begins_at),)
+            self.paused_s += begins_at - self.ended_at
         self.server = server_name(request.connection)
         self.attempt_at = request.at
         self.attempt_ticks = self.tick_count

@@ -312,8 +312,9 @@ class JobDetail(NamedTuple):
 
     `params` is the request's, `answer` the reply that ended it (None while it runs or if it was
     lost); `ticks` the newest ones; `chart` the whole history, thinned; `phases` oldest first, of
-    which `dropped_phases` older ones are no longer kept. `attempts` are those of the resume chain,
-    oldest first; `resume_token` is its newest token, which views hide until it is revealed.
+    which `dropped_phases` older ones are no longer kept, `pauses` the times between attempts, as
+    its other times monotonic: `WorkClock` translates them. `attempts` are those of the resume
+    chain, oldest first; `resume_token` is its newest token, hidden by views until it is revealed.
     `marked` has the findings of `ticks`, by their frame's number. `task_steps` are the newest
     changes of its task, oldest first; `children` the jobs that the other side requested on its
     behalf; `round_trips` how often a reply required input first, and `server_requests` the newest
@@ -327,6 +328,7 @@ class JobDetail(NamedTuple):
     ticks: Sequence[ProgressReceived]
     chart: Sequence[ChartPoint]
     phases: Sequence[Phase]
+    pauses: Sequence[tuple[float, float]] = ()
     dropped_phases: int = 0
     attempts: Sequence[AttemptSnapshot] = ()
     resume_token: str | None = None

@@ -11,6 +11,7 @@ from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import META
 from mcp_progress_monitor.protocol.secrets import without_tokens
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.work_clock import WorkClock
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.content import pretty
 
@@ -123,12 +124,10 @@ def _phases(first: JobDetail, second: JobDetail) -> Iterator[Row]:
 
 
 def _phase_durations(detail: JobDetail) -> dict[str, float]:
-    job = detail.snapshot
-    end = job.started_at + job.elapsed_s if job.ended_at is None else job.ended_at
+    clock = WorkClock(detail)
     spent: dict[str, float] = {}
     for phase in detail.phases:
-        until = end if phase.ended_at is None else phase.ended_at
-        spent[phase.message] = spent.get(phase.message, 0.0) + max(until - phase.began_at, 0.0)
+        spent[phase.message] = spent.get(phase.message, 0.0) + clock.length_s(phase)
     return spent
 
 
@@ -137,14 +136,15 @@ def _first_s(detail: JobDetail) -> float | None:
 
 
 def _silence_s(detail: JobDetail) -> float | None:
-    times = [point.at for point in detail.chart]
+    times = [point.at for point in WorkClock(detail).points()]
     return max((after - before for before, after in itertools.pairwise(times)), default=None)
 
 
 def _mean_rate(detail: JobDetail) -> float | None:
-    if len(detail.chart) < 2:
+    points = WorkClock(detail).points()
+    if len(points) < 2:
         return None
-    begin, end = detail.chart[0], detail.chart[-1]
+    begin, end = points[0], points[-1]
     return (end.last - begin.last) / (end.at - begin.at) if end.at > begin.at else None
 
 

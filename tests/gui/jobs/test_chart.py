@@ -12,7 +12,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.gui.jobs.chart import ProgressChart
-from mcp_progress_monitor.gui.theme import STATE_TONES
+from mcp_progress_monitor.gui.theme import STATE_TONES, Tone
 from mcp_progress_monitor.tracker.history import AxisSpan, drawable, label_places, span
 from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobState
 from tests.job_stand_ins import course, detail, job
@@ -52,6 +52,26 @@ def test_a_steady_job_rises_from_left_to_right(
     left, right = min(dots, key=QPoint.x), max(dots, key=QPoint.x)
     assert right.x() - left.x() > 250
     assert left.y() - right.y() > 40
+
+
+def test_a_resumed_job_is_drawn_on_one_clock_with_a_seam(
+    chart: ProgressChart, appearance: Appearance
+) -> None:
+    steps = [float(n) for n in range(20)]
+    first = [ChartPoint(100.0 + n, n, n, n) for n in steps[:10]]
+    second = [ChartPoint(490.0 + n, n, n, n) for n in steps[10:]]
+    resumed = job(started_at=100.0, elapsed_s=20.0)
+    pauses = ((110.0, 500.0),)
+    chart.show_history(detail(resumed, chart=[*first, *second], pauses=pauses))
+    assert chart.accessibleDescription() == "From 0 to 19 within 20 s, 1 pause"
+    dots = ink(chart, appearance.colour(STATE_TONES[JobState.RUNNING]).rgb())
+    middle = (min(map(QPoint.x, dots)) + max(map(QPoint.x, dots))) / 2
+    later = [dot.x() for dot in dots if dot.x() > middle]
+    assert max(later) - min(later) > 100, "the second attempt has half of the width"
+    seam = set(ink(chart, appearance.colour(Tone.MUTED).rgb()))
+    chart.show_history(detail(resumed, chart=[*first, *second]))
+    columns = {dot.x() for dot in seam - set(ink(chart, appearance.colour(Tone.MUTED).rgb()))}
+    assert any(abs(x - middle) < 20 for x in columns)
 
 
 def test_without_progress_it_says_so(chart: ProgressChart) -> None:

@@ -34,6 +34,7 @@ from mcp_progress_monitor.exports.html.sections import (
 from mcp_progress_monitor.exports.options import BRIEF, WHOLE, ReportDepth, no_share
 from mcp_progress_monitor.exports.redaction import NOTE, Redaction
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.work_clock import WorkClock
 from mcp_progress_monitor.wording.jobs import progress
 
 if TYPE_CHECKING:
@@ -109,21 +110,19 @@ class JobMarkup:
         return render("head", title, job_bar(job), facts((*request, *_times(job))))
 
     def _phases(self, detail: JobDetail) -> Html:
-        job = detail.snapshot
-        now = job.ended_at if job.ended_at is not None else self._source.now()
-        rows = [self._phase(phase, job.started_at, now) for phase in detail.phases]
+        clock = WorkClock(detail)
+        rows = [self._phase(phase, clock) for phase in detail.phases]
         if not rows:
             return Html("")
         phases = table(("Message", "Started after", "Duration", "Ticks"), rows, numbers=(1, 2, 3))
         omitted = f"{formatting.count(detail.dropped_phases, 'earlier phase')} omitted."
         return joined((phases, render("note", omitted) if detail.dropped_phases else ""))
 
-    def _phase(self, phase: Phase, started_at: float, now: float) -> Sequence[str]:
-        ended_at = now if phase.ended_at is None else phase.ended_at
+    def _phase(self, phase: Phase, clock: WorkClock) -> Sequence[str]:
         return (
             self._text.line(phase.message) or "(no message)",
-            formatting.duration(max(phase.began_at - started_at, 0.0)),
-            formatting.duration(max(ended_at - phase.began_at, 0.0)),
+            formatting.duration(clock.worked_s(phase.began_at)),
+            formatting.duration(clock.length_s(phase)),
             formatting.number(phase.tick_count),
         )
 

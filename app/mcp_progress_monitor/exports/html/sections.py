@@ -19,8 +19,9 @@ from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, META
 from mcp_progress_monitor.tracker import requests
-from mcp_progress_monitor.tracker.history import AxisSpan, drawable, label_places, span
+from mcp_progress_monitor.tracker.history import AxisSpan, label_places, span
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
+from mcp_progress_monitor.tracker.work_clock import WorkClock
 from mcp_progress_monitor.wording import jobs
 from mcp_progress_monitor.wording.jobs import answered_error, status_source, status_text
 
@@ -216,25 +217,26 @@ class _ChartLabel(NamedTuple):
 
 def chart(detail: JobDetail, tone: str) -> Html:
     """An SVG chart; empty without progress."""
-    points = drawable(detail.chart)
+    clock = WorkClock(detail)
+    points = clock.points()
     if not points:
         return Html("")
     job = detail.snapshot
     total = _total(detail)
-    end_at = max(job.started_at + max(job.elapsed_s, 0.1), points[-1].at)
+    end_s = max(job.elapsed_s, 0.1, points[-1].at)
     ends = [0.0, *(value for point in points for value in (point.low, point.high))]
     values = span(ends if total is None else [*ends, total])
     labels = [_number(value) for value in values.lines(4)]
     labels += [] if total is None else [_number(total)]
     left = min(max(map(len, labels), default=0) * _LETTER + 14, _WIDTH / 3)
-    plot = _Plot(left, span((job.started_at, end_at)), values)
+    plot = _Plot(left, span((0.0, end_s)), values)
     first, last = _number(points[0].last), _number(points[-1].last)
-    text = f"Progress from {first} to {last} in {formatting.duration(end_at - job.started_at)}"
+    text = f"Progress from {first} to {last} in {formatting.duration(end_s)}"
     line = [(plot.x(point.at), plot.y(point.last)) for point in points]
     return render(
         "chart",
         *(text, tone, _WIDTH, _HEIGHT),
-        [*_grid(plot, total), *_spans(plot, points)],
+        [*_grid(plot, total), *_seams(plot, clock.seams), *_spans(plot, points)],
         [*_value_labels(plot, total), *_time_labels(plot)],
         *(line, _HEIGHT - _BELOW),
     )
@@ -263,16 +265,21 @@ def _value_labels(plot: _Plot, total: float | None) -> Iterator[_ChartLabel]:
 
 
 def _time_labels(plot: _Plot) -> Iterator[_ChartLabel]:
-    elapsed = AxisSpan(0.0, plot.times.high - plot.times.low)
-    times = elapsed.time_lines(6)
+    times = plot.times.time_lines(6)
     labels = [_time(seconds) for seconds in times]
     wanted = [
-        (plot.x(plot.times.low + seconds), len(label) * _LETTER)
+        (plot.x(seconds), len(label) * _LETTER)
         for seconds, label in zip(times, labels, strict=True)
     ]
     for label, place in zip(labels, label_places(wanted, 0.0, _WIDTH), strict=True):
         if place is not None:
             yield _ChartLabel(label, round(place, 1), _HEIGHT - 8, None)
+
+
+def _seams(plot: _Plot, seams: Sequence[float]) -> Iterator[_ChartLine]:
+    """The pauses between attempts, which take no time."""
+    for seam in seams:
+        yield _ChartLine(plot.x(seam), plot.x(seam), _TOP, _HEIGHT - _BELOW, "seam")
 
 
 def _spans(plot: _Plot, points: Sequence[ChartPoint]) -> Iterator[_ChartLine]:

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, tone_of
-from mcp_progress_monitor.tracker.history import AxisSpan, drawable, label_places, span
+from mcp_progress_monitor.tracker.history import AxisSpan, label_places, span
+from mcp_progress_monitor.tracker.work_clock import WorkClock
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QPaintEvent
@@ -24,14 +25,15 @@ _ROW_EVERY: Final = 44  # pixels between the lines of the value axis
 class ProgressChart(QWidget):
     """A line for the last value of each interval, a band between its lowest and highest.
 
-    The total, if known, is a dashed line; the interval under the mouse is shown as text. Only
-    `show_history` changes the content.
+    The total, if known, is a dashed line, a pause between attempts a dotted seam: time is that of
+    work. The interval under the mouse is shown as text. Only `show_history` changes the content.
     """
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
-        self._points: list[ChartPoint] = []
+        self._points: list[ChartPoint] = []  # at seconds of work
+        self._seams: list[float] = []
         self._job: JobSnapshot | None = None
         self._times = AxisSpan(0.0, 1.0)
         self._values = AxisSpan(0.0, 1.0)
@@ -44,8 +46,9 @@ class ProgressChart(QWidget):
     def show_history(self, detail: JobDetail) -> None:
         """Draw the progress of `detail`."""
         job = self._job = detail.snapshot
-        self._points = drawable(detail.chart)
-        self._times = span((job.started_at, job.started_at + max(job.elapsed_s, 0.1)))
+        clock = WorkClock(detail)
+        self._points, self._seams = clock.points(), clock.seams
+        self._times = span((0.0, max(job.elapsed_s, 0.1)))
         ends = [0.0, *(value for point in self._points for value in (point.low, point.high))]
         if self._total() is not None:
             ends.append(self._total() or 0.0)
@@ -55,7 +58,7 @@ class ProgressChart(QWidget):
 
     def clear(self) -> None:
         """Show no job."""
-        self._points, self._job = [], None
+        self._points, self._seams, self._job = [], [], None
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -140,11 +143,13 @@ class ProgressChart(QWidget):
     def time_labels(self) -> list[tuple[QRectF, str]]:
         """The time labels and their places, never beyond the edge."""
         area, metrics = self._area(), self.fontMetrics()
-        elapsed = AxisSpan(0.0, self._times.high - self._times.low)
-        times = elapsed.time_lines(max(2, int(area.width() / _LINE_EVERY)))
+        times = self._times.time_lines(max(2, int(area.width() / _LINE_EVERY)))
         labels = [_time(seconds) for seconds in times]
         wanted = [
-            (area.left() + area.width() * elapsed.share(seconds), metrics.horizontalAdvance(said))
+            (
+                area.left() + area.width() * self._times.share(seconds),
+                metrics.horizontalAdvance(said),
+            )
             for seconds, said in zip(times, labels, strict=True)
         ]
         top, room = area.bottom() + GAP_S, self.width() - GAP_S
@@ -171,12 +176,19 @@ class ProgressChart(QWidget):
             if point.low != point.high:
                 low, high = (self._place(area, point.at, v) for v in (point.low, point.high))
                 painter.drawLine(low, high)
+        self._paint_seams(painter, area)
         self._paint_total(painter, area)
         pen = QPen(self._appearance.colour(tone_of(self._job)), 2.0)
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
         painter.setPen(pen)
         painter.drawPolyline(line)
         self._paint_dot(painter, line[-1])
+
+    def _paint_seams(self, painter: QPainter, area: QRectF) -> None:
+        painter.setPen(QPen(self._appearance.colour(Tone.MUTED), 1.0, Qt.PenStyle.DotLine))
+        for seam in self._seams:
+            x = round(self._place(area, seam, 0.0).x()) + 0.5  # a sharp line
+            painter.drawLine(QLineF(x, area.top(), x, area.bottom()))
 
     def _paint_total(self, painter: QPainter, area: QRectF) -> None:
         total = self._total()
@@ -201,7 +213,7 @@ class ProgressChart(QWidget):
         painter.setPen(QPen(self._appearance.colour(Tone.MUTED), 1.0))
         painter.drawLine(QLineF(place.x(), area.top(), place.x(), area.bottom()))
         self._paint_dot(painter, place)
-        after = formatting.duration(near.at - self._job.started_at)
+        after = formatting.duration(near.at)
         text = f"{_exactly(near.last)} · {after}"
         width = self.fontMetrics().horizontalAdvance(text) + 2 * GAP
         left = min(place.x() + GAP, area.right() - width)
@@ -215,15 +227,16 @@ class ProgressChart(QWidget):
     def _distance_from(self, area: QRectF) -> _Distance:
         mouse = self._mouse or QPointF()
         share = (mouse.x() - area.left()) / max(area.width(), 1.0)
-        return _Distance(self._times.low + share * (self._times.high - self._times.low))
+        return _Distance(share * self._times.high)
 
     def _in_words(self) -> str:
         if not self._points:
             return "No progress yet"
         first, last = self._points[0], self._points[-1]
+        pauses = formatting.count(len(self._seams), "pause")
         return (
             f"From {_exactly(first.last)} to {_exactly(last.last)} within "
-            f"{formatting.duration(self._times.high - self._times.low)}"
+            f"{formatting.duration(self._times.high)}{f', {pauses}' if self._seams else ''}"
         )
 
 

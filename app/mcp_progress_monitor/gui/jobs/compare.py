@@ -27,7 +27,8 @@ from mcp_progress_monitor.gui.jobs.history import PlainTableModel
 from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.tracker.estimate import gains
-from mcp_progress_monitor.tracker.history import AxisSpan, drawable, span
+from mcp_progress_monitor.tracker.history import AxisSpan, span
+from mcp_progress_monitor.tracker.work_clock import WorkClock
 from mcp_progress_monitor.wording import comparison
 
 if TYPE_CHECKING:
@@ -221,9 +222,8 @@ class StatisticsDialog(QDialog):
 
 
 def _progress(detail: JobDetail) -> _Line:
-    """The progress from the start of the job."""
-    begin = detail.snapshot.started_at
-    return [(point.at - begin, point.last) for point in drawable(detail.chart)]
+    """The progress from the start of the job, at seconds of work."""
+    return [(point.at, point.last) for point in WorkClock(detail).points()]
 
 
 def _rates(line: _Line) -> _Line:

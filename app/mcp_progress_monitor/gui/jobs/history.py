@@ -12,6 +12,7 @@ from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable, fill
 from mcp_progress_monitor.gui.jobs.chart import ProgressChart
+from mcp_progress_monitor.tracker.work_clock import WorkClock
 from mcp_progress_monitor.wording import jobs
 from mcp_progress_monitor.wording.jobs import line
 
@@ -47,9 +48,10 @@ class PlainTableModel(TitledTable):
         self._rows: list[_Row] = []
         self._frames: list[int | None] = []
 
-    def show_phases(self, phases: Sequence[Phase], now: float) -> None:
-        """Show the phases, oldest first; the last one's length is counted to `now`."""
-        self.show_rows([_phase_row(phase, now) for phase in phases], [])
+    def show_phases(self, detail: JobDetail) -> None:
+        """Show the phases of a job, oldest first."""
+        clock = WorkClock(detail)
+        self.show_rows([_phase_row(phase, clock.length_s(phase)) for phase in detail.phases], [])
 
     def show_marks(self, marks: Sequence[ViolationCount]) -> None:
         """Show the violations."""
@@ -88,8 +90,7 @@ class PlainTableModel(TitledTable):
             self.endInsertRows()
 
 
-def _phase_row(phase: Phase, now: float) -> _Row:
-    length_s = (now if phase.ended_at is None else phase.ended_at) - phase.began_at
+def _phase_row(phase: Phase, length_s: float) -> _Row:
     text = line(phase.message) or "(no message)"
     return text, formatting.duration(length_s), formatting.number(phase.tick_count)
 
@@ -145,7 +146,7 @@ class HistorySection(QWidget):
         """Show the history of a job."""
         job = detail.snapshot
         self.chart.show_history(detail)
-        self.phases.show_phases(detail.phases, job.started_at + job.elapsed_s)
+        self.phases.show_phases(detail)
         self.marks.show_marks(job.marks)
         self._marks.setVisible(bool(job.marks))
         steps = detail.stream_steps
