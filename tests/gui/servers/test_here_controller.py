@@ -152,8 +152,8 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
 async def test_of_several_fitting_definitions_the_user_chooses_one(
     qapp: QApplication, place: Place
 ) -> None:
-    command, *words = COMMAND
-    entry = {"command": command, "args": [*words, "--state-dir", str(place.state_dir)]}
+    command, *options = COMMAND
+    entry = {"command": command, "args": [*options, "--state-dir", str(place.state_dir)]}
     for name, variable in ((".claude.json", "PATH"), (".cursor/mcp.json", "HOME")):
         path = place.folder / name
         path.parent.mkdir(exist_ok=True)

@@ -77,13 +77,13 @@ def entries(
 ) -> None:
     """The same server in the files of Cursor, behind a tap, and of Claude Code."""
     script = 't=$0; [ -x "$t" ] && exec "$t" tap --name db --client Cursor -- "$@"; exec "$@"'
-    words = ["/opt/db", "--token", "s3cret", *args]
-    tapped = {"command": "/bin/sh", "args": ["-c", script, "/usr/bin/monitor", *words]}
+    command = ["/opt/db", "--token", "s3cret", *args]
+    tapped = {"command": "/bin/sh", "args": ["-c", script, "/usr/bin/monitor", *command]}
     own = project.parent / "home"
     (own / ".cursor").mkdir(parents=True, exist_ok=True)
     servers = {"db": {**tapped, "env": cursor}}
     (own / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    servers = {"db": {"command": words[0], "args": words[1:], "env": claude}}
+    servers = {"db": {"command": command[0], "args": command[1:], "env": claude}}
     (own / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
 
 
