@@ -12,10 +12,7 @@ import argparse
 import ast
 import inspect
 import json
-import os
-import re
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
@@ -23,17 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import click
-    from PySide6.QtCore import QObject
-    from PySide6.QtWidgets import QWidget
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 FOLDER: Final = ROOT / "docs" / "reference"
 PROGRAM: Final = "mcp-progress-monitor"
 _NOTE: Final = "<!-- Written by packaging/dev.py docs from the program. Do not edit. -->"
 _WIDTH: Final = 100
-
-_WITHOUT_NAME: Final = {"Esc": "Close the bar", "Enter": "Open", "Del": "Cancel"}
-"""What keys do that belong to no action or button with a text of its own."""
 
 
 def command_line() -> str:
@@ -289,120 +281,28 @@ def settings() -> str:
 
 
 def keys() -> str:
-    """The page of keys: of every window that the program can open, one table a place."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    from PySide6.QtWidgets import QApplication
+    """The page of keys: every command with its default keys, by section."""
+    from mcp_progress_monitor.gui.every_command import SECTIONS
+    from mcp_progress_monitor.gui.shortcuts import FIXED
 
-    from tests.gui.every_window import EveryWindow
-
-    application = QApplication.instance() or QApplication([])
-    places: dict[str, dict[str, str]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        every = EveryWindow(_EXAMPLE, Path(folder))
-        for _name, window in every.all():
-            for place, key, text in _keys_of(window):
-                places.setdefault(place, {}).setdefault(key, text)
-            window.close()
-        every.deleteLater()
-        application.processEvents()
     lines = [
         _heading("Keys"),
         (
-            "On macOS, Ctrl is the Command key. The page *Keys* of the settings lists the keys as "
-            "they are, and changes them."
+            "The page *Keys* of the settings changes these keys. On macOS, Ctrl is the Command "
+            "key. Commands without a key can be given one there."
         ),
     ]
-    for place in sorted(places, key=lambda place: (place != _WINDOW, place)):
-        cells = [(f"`{key}`", text) for key, text in sorted(places[place].items(), key=str)]
-        lines += [f"## {place}", _table(("key", "action"), cells)]
+    for section in SECTIONS.values():
+        cells = []
+        for command in section.commands:
+            used = ", ".join(f"`{key}`" for key in (*command.keys, *command.fixed_keys))
+            where = "the whole window" if command.is_wide else section.title
+            cells.append((command.title, used, where, command.tip))
+        titles = ("command", "keys", "work in", "what it does")
+        lines += [f"## {section.title}", _table(titles, cells)]
+    fixed = [(f"`{key}`", use) for key, use in FIXED.items()]
+    lines += ["## Fixed keys", "No command can be given these.", _table(("key", "use"), fixed)]
     return _page(lines)
-
-
-_WINDOW: Final = "Anywhere in the window"
-_EXAMPLE: Final = "example"
-_IN_TIP: Final = re.compile(r"(.+?)\s*\(((?:Ctrl|Alt|Shift|F\d|Esc)[^()\s]*)\)$", re.DOTALL)
-
-
-def _keys_of(window: QWidget) -> Iterator[tuple[str, str, str]]:
-    """The keys in a window: where each works, the key, what it does."""
-    named: set[tuple[str, str]] = set()
-    for found in (*_keys_of_actions(window), *_keys_of_buttons(window)):
-        named.add(found[:2])
-        yield found
-    yield from _other_keys(window, named)
-
-
-def _keys_of_actions(window: QWidget) -> Iterator[tuple[str, str, str]]:
-    from PySide6.QtCore import Qt
-    from PySide6.QtGui import QAction, QKeySequence
-    from PySide6.QtWidgets import QDialog
-
-    for action in window.findChildren(QAction):
-        wide = action.shortcutContext() is Qt.ShortcutContext.WindowShortcut
-        place = _place(action, is_wide=wide and not isinstance(window, QDialog))
-        for sequence in action.shortcuts():
-            key = sequence.toString(QKeySequence.SequenceFormat.PortableText)
-            text = action.text().replace("&", "").rstrip("…")
-            if key and text and not _is_of_qt(action):
-                yield place, key, text
-
-
-def _keys_of_buttons(window: QWidget) -> Iterator[tuple[str, str, str]]:
-    from PySide6.QtGui import QKeySequence
-    from PySide6.QtWidgets import QAbstractButton
-
-    for button in window.findChildren(QAbstractButton):
-        found = _IN_TIP.match(button.toolTip())
-        portable = button.shortcut().toString(QKeySequence.SequenceFormat.PortableText)
-        key = found[2] if found else portable
-        text = found[1] if found else button.text().replace("&", "").rstrip("…")
-        is_of_action = getattr(button, "defaultAction", lambda: None)() is not None
-        if key and text and not is_of_action and (found or not key.startswith("Alt+")):
-            yield _place(button, is_wide=False), key, text
-
-
-def _other_keys(window: QWidget, named: set[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Keys without an action or a button; those without a name have to be in `_WITHOUT_NAME`."""
-    from PySide6.QtGui import QKeySequence, QShortcut
-
-    from mcp_progress_monitor.gui.key_table import KEY_TABLE
-
-    for shortcut in window.findChildren(QShortcut):
-        place = _place(shortcut, is_wide=False)
-        title = KEY_TABLE[shortcut.objectName()].title if shortcut.objectName() else ""
-        for sequence in shortcut.keys():  # noqa: SIM118  # a shortcut
-            key = sequence.toString(QKeySequence.SequenceFormat.PortableText)
-            if (place, key) in named:
-                continue
-            if not title and key not in _WITHOUT_NAME:
-                raise LookupError(f"{key} in {place}: say in _WITHOUT_NAME what it does")
-            yield place, key, title or _WITHOUT_NAME[key]
-
-
-def _is_of_qt(action: QObject) -> bool:
-    """Whether Qt made it, as the menu of a line of text."""
-    return action.objectName().startswith("qt_") or action.objectName().startswith("edit-")
-
-
-def _place(part: QObject, *, is_wide: bool) -> str:
-    """The title of the pane or dialog that a part is in."""
-    from PySide6.QtWidgets import QDialog, QDockWidget
-
-    if is_wide:
-        return _WINDOW
-    above: QObject | None = part
-    while above is not None:
-        if isinstance(above, QDockWidget | QDialog) and above.windowTitle():
-            return _title(above.windowTitle())
-        above = above.parent()
-    return "Jobs and bars of the window"
-
-
-def _title(title: str) -> str:
-    """A window's title without what is of one server or message in it."""
-    for name in (_EXAMPLE, "h"):  # as EveryWindow calls its servers
-        title = re.sub(rf"(?: of|: | at| on|(?<=Edit)) ?\b{name}$", "", title)
-    return re.sub(r" on message no. \d+$", "", title.replace("&", "")).strip()
 
 
 def _heading(title: str) -> str:

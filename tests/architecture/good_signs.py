@@ -42,7 +42,7 @@ _DECLARING: Final = (
     *("cli/orders.py", "catalogue/clients.py", "exports/formats.py", "filtering/fields.py"),
     *("findings/rules.py", "gui/user_settings.py", "gui/window_commands.py"),
     *("gui/jobs/columns.py", "gui/jobs/commands.py", "gui/servers/commands.py"),
-    "gui/traffic/commands.py",
+    *("gui/traffic/commands.py", "gui/findings/commands.py", "gui/page_commands.py"),
 )
 """Modules that declare what a user sees: a command, option, setting, rule, field, column, …"""
 FIGURES: Final = TESTS / "architecture" / "figures.toml"

@@ -49,6 +49,7 @@ from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.notifications.desktop import TrayIcon
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
@@ -68,8 +69,9 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.traffic.details import MessagesDialog, NoteEditor
 from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
+from mcp_progress_monitor.gui.undo import UndoOffer
 from mcp_progress_monitor.gui.user_settings import SECTIONS, RecordingChoices
-from mcp_progress_monitor.gui.window_commands import MINI
+from mcp_progress_monitor.gui.window_commands import MINI, NOTIFICATIONS, QUIT
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side, TaskView
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
@@ -182,7 +184,10 @@ class EveryWindow(QObject):
         status = StatusBar(None, models.servers, models.traffic.timeline, self.appearance)
         why = text if is_recording else ""
         window = MainWindow(models, status, self.appearance, Preferences(self._folder), why)
-        window.add_to_view_menu([CommandAction(MINI, window)])
+        outside = [CommandAction(MINI, window), CommandAction(NOTIFICATIONS, window)]
+        window.add_to_view_menu(outside)
+        TrayIcon(window, self.appearance, tuple, [*outside, window.do[QUIT]])
+        window.offer_undo(UndoOffer(window).action)
         models.feed.setParent(window)
         window.middle.show_first(are_any=True)
         window.notices.show_error(ErrorDetails(text, text, text, text))

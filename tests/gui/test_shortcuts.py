@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -10,34 +11,30 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
-from mcp_progress_monitor.gui.common.commands import button_tip
+from mcp_progress_monitor.gui.command_palette.controller import command_entries
+from mcp_progress_monitor.gui.common.commands import CommandAction, button_tip, native
+from mcp_progress_monitor.gui.every_command import SECTIONS
+from mcp_progress_monitor.gui.findings.commands import JOB
 from mcp_progress_monitor.gui.help.manual import ManualWindow
-from mcp_progress_monitor.gui.jobs.commands import (
-    AUTOMATIC,
-    CANCEL,
-    JOB_COMMANDS,
-    RESUME,
-    ROW_BUTTONS,
-)
-from mcp_progress_monitor.gui.panes import GO_TO
+from mcp_progress_monitor.gui.jobs.commands import CANCEL, RESUME, ROW_BUTTONS
+from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.settings.keys import KeysPage
-from mcp_progress_monitor.gui.shortcuts import SECTIONS, native
-from mcp_progress_monitor.gui.window_commands import NEW_CALL, WINDOW_COMMANDS
+from mcp_progress_monitor.gui.window_commands import NEW_CALL
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.every_window import EveryWindow
 from tests.gui.jobs.job_lists import heard
 from tests.gui.windows import window_on
 from tests.job_stand_ins import job, resumable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.main_window import MainWindow
-    from mcp_progress_monitor.gui.shortcuts import Command
 
 
 @pytest.fixture
@@ -45,34 +42,28 @@ def window(qtbot: QtBot, data_dir: Path) -> MainWindow:
     return window_on(qtbot, data_dir)
 
 
-def command(window: MainWindow, name: str) -> Command:
-    return next(each for each in window.shortcuts.commands() if each.name == name)
+COMMANDS = {each.id: each for section in SECTIONS.values() for each in section.commands}
 
 
 def keys(*texts: str) -> list[QKeySequence]:
     return [QKeySequence(text) for text in texts]
 
 
-def test_every_section_has_commands_and_no_two_have_one_name(window: MainWindow) -> None:
-    for late in window.late.steps():
-        late()
-    commands = window.shortcuts.commands()
-    assert {each.section for each in commands} == set(SECTIONS.values())
-    names = [each.name for each in commands]
-    assert len(names) == len(set(names))
-    assert all(each.title and "&" not in each.title for each in commands)
+def test_every_section_has_commands_and_no_two_have_one_id() -> None:
+    for name, section in SECTIONS.items():
+        assert section.commands
+        assert {each.section for each in section.commands} == {name}
+    assert len(COMMANDS) == sum(len(section.commands) for section in SECTIONS.values())
+    assert all(each.title and "&" not in each.title for each in COMMANDS.values())
 
 
 def test_no_default_key_means_two_things_in_one_place(window: MainWindow) -> None:
-    for late in window.late.steps():
-        late()
-    clashes = window.shortcuts.clashes()
-    assert {name: [each.name for each in others] for name, others in clashes.items()} == {}
+    assert window.shortcuts.clashes() == {}
 
 
 def test_a_key_of_the_users_own_works_and_the_default_does_not(window: MainWindow) -> None:
     called = heard(window.do[NEW_CALL].triggered)
-    window.shortcuts.set_keys(command(window, "window.call"), keys("Ctrl+J"))
+    window.shortcuts.set_keys(COMMANDS["window.call"], keys("Ctrl+J"))
     window.job_list.table.setFocus()
     control = Qt.KeyboardModifier.ControlModifier
     QTest.keyClick(window.job_list.table, Qt.Key.Key_N, control)
@@ -85,51 +76,50 @@ def test_a_key_of_the_users_own_works_and_the_default_does_not(window: MainWindo
 def test_keys_are_kept_and_taken_up_by_the_next_window(
     qtbot: QtBot, window: MainWindow, data_dir: Path
 ) -> None:
-    window.shortcuts.set_keys(command(window, "window.call"), keys("Ctrl+Alt+9"))
-    window.shortcuts.set_keys(command(window, "jobs.cancel"), [])
+    window.shortcuts.set_keys(COMMANDS["window.call"], keys("Ctrl+Alt+9"))
+    window.shortcuts.set_keys(COMMANDS["jobs.cancel"], [])
     Preferences(data_dir).save()
     again = window_on(qtbot, data_dir)
-    assert native(command(again, "window.call").keys) == "Ctrl+Alt+9"
-    assert command(again, "jobs.cancel").keys == []
+    assert native(again.do[NEW_CALL].shortcuts()) == "Ctrl+Alt+9"
+    assert again.job_list.commands[CANCEL].shortcuts() == []
     assert again.job_list.commands[CANCEL].toolTip() == "Cancel the selected jobs"
-    assert not command(again, "jobs.resume").is_changed
+    assert not again.shortcuts.is_changed(RESUME)
 
 
 def test_a_late_pane_takes_up_its_keys_when_it_is_made(
     qtbot: QtBot, window: MainWindow, data_dir: Path
 ) -> None:
     window.late.findings.pane()
-    window.shortcuts.set_keys(command(window, "findings.job"), keys("Ctrl+Alt+8"))
+    window.shortcuts.set_keys(COMMANDS["findings.job"], keys("Ctrl+Alt+8"))
     again = window_on(qtbot, data_dir)
-    assert again.findings_pane.action("job").shortcut() == QKeySequence("Ctrl+Alt+8")
+    assert again.findings_pane.commands[JOB].shortcut() == QKeySequence("Ctrl+Alt+8")
 
 
 def test_what_takes_a_key_leaves_none_to_the_other(window: MainWindow) -> None:
-    resume, cancel = command(window, "jobs.resume"), command(window, "jobs.cancel")
-    (other,) = window.shortcuts.conflict(resume, QKeySequence("Ctrl+.")).commands
-    assert other.name == "jobs.cancel"
-    window.shortcuts.set_keys(resume, keys("Ctrl+."))
-    assert (native(resume.keys), native(cancel.keys)) == ("Ctrl+.", "")
+    resume, cancel = window.job_list.commands.some((RESUME, CANCEL))
+    assert window.shortcuts.conflict(RESUME, QKeySequence("Ctrl+.")).commands == (CANCEL,)
+    window.shortcuts.set_keys(RESUME, keys("Ctrl+."))
+    assert (native(resume.shortcuts()), native(cancel.shortcuts())) == ("Ctrl+.", "")
     assert window.shortcuts.clashes() == {}
-    window.shortcuts.reset([cancel])
-    assert (native(resume.keys), native(cancel.keys)) == ("", "Ctrl+.")
-    window.shortcuts.reset(window.shortcuts.commands())
-    assert not any(each.is_changed for each in window.shortcuts.commands())
+    window.shortcuts.reset([CANCEL])
+    assert (native(resume.shortcuts()), native(cancel.shortcuts())) == ("", "Ctrl+.")
+    window.shortcuts.reset(COMMANDS.values())
+    assert not any(map(window.shortcuts.is_changed, COMMANDS.values()))
     assert Preferences(window.data_dir).json_of("keys") == {}
 
 
 @pytest.mark.parametrize("key", ["Ctrl+C", "Tab", "Esc"])
 def test_keys_that_controls_need_are_refused(window: MainWindow, key: str) -> None:
     window.late.stderr.pane()
-    conflict = window.shortcuts.conflict(command(window, "jobs.cancel"), QKeySequence(key))
+    conflict = window.shortcuts.conflict(COMMANDS["jobs.cancel"], QKeySequence(key))
     assert conflict.fixed
 
 
 def test_keys_of_two_lists_do_not_meet(window: MainWindow) -> None:
-    token, edit = command(window, "jobs.token"), command(window, "servers.edit")
+    token, edit = COMMANDS["jobs.token"], COMMANDS["servers.edit"]
     assert not window.shortcuts.conflict(token, QKeySequence("F2")).commands
-    assert not token.meets(edit)
-    assert token.meets(command(window, "jobs.cancel"))
+    assert not window.shortcuts.meets(token, edit)
+    assert window.shortcuts.meets(token, CANCEL)
 
 
 def test_a_key_of_a_separate_window_is_taken_up_by_the_open_one_and_the_next(
@@ -137,7 +127,7 @@ def test_a_key_of_a_separate_window_is_taken_up_by_the_open_one_and_the_next(
 ) -> None:
     control = Qt.KeyboardModifier.ControlModifier
     manual = ManualWindow(window)
-    window.shortcuts.set_keys(command(window, "manual.find"), keys("Ctrl+L"))
+    window.shortcuts.set_keys(COMMANDS["manual.find"], keys("Ctrl+L"))
     Preferences(data_dir).save()
     for each in (manual, ManualWindow(window_on(qtbot, data_dir))):
         each.show()
@@ -151,18 +141,18 @@ def test_a_key_of_a_separate_window_is_taken_up_by_the_open_one_and_the_next(
 
 
 def test_keys_meet_only_within_their_window(window: MainWindow) -> None:
-    shortcuts, send = window.shortcuts, command(window, "call.send")
+    shortcuts, send = window.shortcuts, COMMANDS["call.send"]
     assert not shortcuts.conflict(send, QKeySequence("Ctrl+N")).commands
     (found,) = shortcuts.conflict(send, QKeySequence("Ctrl+F")).commands
-    assert found.name == "call.find"
-    (wide,) = shortcuts.conflict(command(window, "replay.play"), QKeySequence("F6")).commands
-    assert wide.name == "window.next_pane"
+    assert found.id == "call.find"
+    (wide,) = shortcuts.conflict(COMMANDS["replay.play"], QKeySequence("F6")).commands
+    assert wide.id == "window.next_pane"
 
 
 def test_a_tip_says_the_new_key_of_a_pane(window: MainWindow) -> None:
     button = window.findings_pane.group_button
     assert button.toolTip().endswith("(Ctrl+Shift+G)")
-    window.shortcuts.set_keys(command(window, "findings.group"), keys("Ctrl+Alt+G"))
+    window.shortcuts.set_keys(COMMANDS["findings.group"], keys("Ctrl+Alt+G"))
     assert button.toolTip().endswith("(Ctrl+Alt+G)")
 
 
@@ -171,13 +161,13 @@ def test_unreadable_keys_leave_the_defaults(qtbot: QtBot, data_dir: Path) -> Non
     kept.keep_json("keys", {"window.call": 7, "no.such": ["Ctrl+1"]})
     kept.save()
     window = window_on(qtbot, data_dir)
-    assert native(command(window, "window.call").keys) == "Ctrl+N"
+    assert native(window.do[NEW_CALL].shortcuts()) == "Ctrl+N"
 
 
 def test_a_button_elsewhere_says_the_new_key_of_what_it_does(window: MainWindow) -> None:
     header = window.job_pane.header
     assert any("(Ctrl+.)" in tip for tip in _tips(header))
-    window.shortcuts.set_keys(command(window, "jobs.cancel"), keys("Ctrl+Alt+7"))
+    window.shortcuts.set_keys(COMMANDS["jobs.cancel"], keys("Ctrl+Alt+7"))
     assert any("(Ctrl+Alt+7)" in tip for tip in _tips(header))
     assert not any("(Ctrl+.)" in tip for tip in _tips(header))
 
@@ -193,14 +183,14 @@ def test_a_tip_of_a_watched_job_has_the_key_of_now(window: MainWindow, client: s
     button = header.buttons[RESUME.id]
     header.show_job(job(id=1, state=JobState.RESUMABLE))
     assert button.toolTip().endswith("(Ctrl+R)")
-    window.shortcuts.set_keys(command(window, "jobs.resume"), keys("Ctrl+J"))
+    window.shortcuts.set_keys(COMMANDS["jobs.resume"], keys("Ctrl+J"))
     assert "(Ctrl+J)" in button.toolTip()
     header.show_job(watched)
     assert client in html.unescape(button.toolTip())
     assert ("(Ctrl+J)" in button.toolTip(), "Ctrl+R" in button.toolTip()) == (True, False)
-    window.shortcuts.set_keys(command(window, "jobs.resume"), keys("Ctrl+K"))
+    window.shortcuts.set_keys(COMMANDS["jobs.resume"], keys("Ctrl+K"))
     assert ("(Ctrl+K)" in button.toolTip(), "Ctrl+J" in button.toolTip()) == (True, False)
-    window.shortcuts.set_keys(command(window, "jobs.resume"), [])
+    window.shortcuts.set_keys(COMMANDS["jobs.resume"], [])
     assert "Ctrl" not in button.toolTip()
     header.show_job(job(id=1, state=JobState.RESUMABLE))
     assert "Ctrl" not in button.toolTip()
@@ -220,7 +210,7 @@ def test_a_changed_key_never_comes_back_in_a_tip(
     header = window.job_pane.header
     (tip,) = [_tip_of(each) for each in _buttons(header) if each.text() == title]
     assert tip.endswith(f"({before})")
-    window.shortcuts.set_keys(command(window, name), keys("Ctrl+Alt+7"))
+    window.shortcuts.set_keys(COMMANDS[name], keys("Ctrl+Alt+7"))
     shown = (JobState.RUNNING, None), (JobState.RESUMABLE, "Cursor"), (JobState.RUNNING, None)
     for number, (state, client) in enumerate(shown, 1):
         header.show_job(job(id=number, state=state, watched_client=client))
@@ -243,61 +233,90 @@ _MODIFIERS = (
     *("Ctrl+Alt+", "Ctrl+Shift+", "Alt+Shift+", "Ctrl+Alt+Shift+"),
     *("Meta+Ctrl+", "Meta+Alt+", "Meta+Shift+", "Meta+Ctrl+Alt+", "Meta+Ctrl+Shift+"),
 )
-_NEW = [f"{modifiers}F{number}" for number in range(13, 36) for modifiers in _MODIFIERS]
 _KEY_IN_TIP = re.compile(r"\(((?:Ctrl|Alt|Shift|Meta|F\d|Ins|Del)[^()\s]*)\)(?:</qt>)?$")
 
 
-@pytest.fixture
-def rekeyed(window: MainWindow) -> dict[str, str]:
-    """Gives every command another key; returns these by name."""
-    for late in window.late.steps():
-        late()
-    window.traffic_pane.make_details()
-    window.job_list.table.selectAll()
-    named = [each.name for each in window.shortcuts.commands()]
-    keys = dict(zip(named, _NEW, strict=False))
-    assert keys.keys() == set(named)
-    Preferences(window.data_dir).keep_json("keys", {name: [key] for name, key in keys.items()})
-    window.shortcuts.apply()
-    return keys
+REKEYED = {
+    name: f"{modifiers}F{number}"
+    for name, (number, modifiers) in zip(
+        COMMANDS, itertools.product(range(13, 36), _MODIFIERS), strict=False
+    )
+}
+"""Another key for every command."""
 
 
-def test_after_every_key_is_changed_each_place_has_the_new_one(
-    window: MainWindow, rekeyed: dict[str, str]
+@pytest.fixture(scope="module")
+def rekeyed(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[tuple[str, QWidget]]]:
+    """Every window of the program, after every command was given another key."""
+    folder = tmp_path_factory.mktemp("every")
+    kept = Preferences(folder)
+    kept.keep_json("keys", {name: [key] for name, key in REKEYED.items()})
+    kept.save()
+    every = EveryWindow("x", folder)
+    windows = list(every.all())
+    main = windows[0][1]
+    assert isinstance(main, MainWindow)
+    main.shortcuts.set_keys(CANCEL, keys(REKEYED[CANCEL.id]))  # handed on to every window
+    yield windows
+    for widget in every.kept:
+        widget.deleteLater()
+    every.deleteLater()
+    qapp.processEvents()
+
+
+def test_after_every_key_is_changed_each_action_and_its_tip_have_the_new_one(
+    rekeyed: list[tuple[str, QWidget]],
 ) -> None:
-    assert {each.name: native(each.keys) for each in window.shortcuts.commands()} == rekeyed
-    header, attempts = window.job_pane.header, window.job_pane.attempts
-    shown = resumable(2)
-    header.show_job(shown)
-    rooms = (window.job_list.commands, JOB_COMMANDS), (window.do, WINDOW_COMMANDS)
-    for room, declared in (*rooms, (window.pane_focus.going, GO_TO)):
-        for each in declared:
-            action, key = room[each], rekeyed[each.id]
+    seen = set()
+    for _name, window in rekeyed:
+        for action in window.findChildren(CommandAction):
+            key = REKEYED[action.command.id]
+            seen.add(action.command.id)
             assert native(action.shortcuts()) == key
-            assert action.toolTip().endswith(f"({key})")
-    for each in ROW_BUTTONS:
-        tip = button_tip(window.job_list.table, each, shown)
-        assert tip == f"{each.title} ({rekeyed[each.id]})"
-    for name, button in header.buttons.items():
-        assert button.toolTip().endswith(f"({rekeyed[name]})")
-    assert attempts.automatic.toolTip().endswith(f"({rekeyed[AUTOMATIC.id]})")
-    page = KeysPage(window.shortcuts, window.appearance, window)
-    assert {name: page.item(name).text(1) for name in rekeyed} == rekeyed
+            assert action.tip().endswith(f"({key})") or not action.isEnabled()
+    assert seen == set(COMMANDS)
 
 
-@pytest.mark.usefixtures("rekeyed")
 def test_after_every_key_is_changed_no_tip_says_an_old_one(
-    window: MainWindow, rekeyed: dict[str, str]
+    rekeyed: list[tuple[str, QWidget]],
 ) -> None:
-    found: list[QWidget | QAction] = [*window.findChildren(QWidget), *window.findChildren(QAction)]
-    said = {
-        tip: match[1]
-        for tip in (each.toolTip() for each in found)
-        if (match := _KEY_IN_TIP.search(tip))
-    }
-    assert len(said) > 60
-    old = {tip for tip, key in said.items() if key not in rekeyed.values()}
-    assert old == {  # the letter in its text, and a key of the field that users cannot change
+    parts: list[QWidget | QAction] = []
+    for _name, window in rekeyed:
+        parts += [window, *window.findChildren(QWidget), *window.findChildren(QAction)]
+    tips = {part.toolTip() for part in parts}
+    said = {tip: match[1] for tip in tips if (match := _KEY_IN_TIP.search(tip))}
+    assert len(said) > 120
+    old = {tip for tip, key in said.items() if key not in REKEYED.values()}
+    assert old == {  # the letter in its text, and keys of controls that users cannot change
         "Copy the task's id (Alt+D)",
         "Show examples, fields and operators of filters (F1)",
     }
+
+
+def test_after_every_key_is_changed_lists_and_menus_have_the_new_ones(
+    rekeyed: list[tuple[str, QWidget]],
+) -> None:
+    main = rekeyed[0][1]
+    assert isinstance(main, MainWindow)
+    for each in ROW_BUTTONS:
+        tip = button_tip(main.job_list.table, each, resumable(2))
+        assert tip == f"{each.title} ({REKEYED[each.id]})"
+    page = KeysPage(main.shortcuts, main.appearance, main)
+    assert {name: page.item(name).text(1) for name in REKEYED} == REKEYED
+    entries = {each.id: each.key for each in command_entries(main, main.shortcuts)}
+    assert entries
+    assert entries.items() <= {f"command/{name}": key for name, key in REKEYED.items()}.items()
+    menus: list[QMenu] = main.findChildren(QMenu)
+    in_menus = {
+        each.command.id: native(each.shortcuts())
+        for menu in menus
+        for each in menu.actions()
+        if isinstance(each, CommandAction)
+    }
+    assert {"jobs.cancel", "window.quit", "window.notifications"} <= in_menus.keys()
+    assert in_menus.items() <= REKEYED.items()
+    bar = main.tool_bar.findChildren(QAbstractButton)
+    tips = {_tip_of(each).rpartition(" ")[2] for each in bar}
+    assert {f"({REKEYED[name]})" for name in ("window.call", "jobs.cancel", "jobs.resume")} <= tips

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.export_controller import ExportDialog
 from mcp_progress_monitor.gui.jobs.commands import REPORT, TICKS
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
+from mcp_progress_monitor.gui.traffic import commands as on_messages
 from mcp_progress_monitor.gui.window_commands import EXPORT
 from mcp_progress_monitor.playback.playback import Playback
 from tests.gui.programs import until, until_quit
@@ -33,11 +33,10 @@ async def test_every_pane_can_export(qapp: QApplication, data_dir: Path, tmp_pat
     async with until_quit(RecordingProgram(qapp, options)) as program:
         await until(lambda: program.replay.mode is Mode.ENDED)
         window = program.window
-        traffic = window.traffic_pane
         window.commands.run(EXPORT)
         for command in (REPORT, TICKS):
             window.commands.run(command, 1)
-        traffic.export_requested.emit(TrafficFilter())
+        window.commands.run(on_messages.EXPORT)
         titles = [dialog.windowTitle() for dialog in window.findChildren(ExportDialog)]
         assert titles == [
             "Export session",
@@ -45,5 +44,5 @@ async def test_every_pane_can_export(qapp: QApplication, data_dir: Path, tmp_pat
             "Save ticks",
             "Export filtered or selected messages",
         ]
-        traffic.snippet_requested.emit(1)
+        window.traffic_pane.controller.snippet_requested.emit(1)
         assert window.statusBar().currentMessage() or window.notices.errors()

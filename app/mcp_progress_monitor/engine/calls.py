@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.arguments import Checked
     from mcp_progress_monitor.sessions.connection.clocks import CallClock
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
-    from mcp_progress_monitor.snapshots.limits import DefaultLimits, Limits
+    from mcp_progress_monitor.snapshots.limits import DefaultLimits, Limit, Limits
     from mcp_progress_monitor.store.chains import Origin
 
 
@@ -197,6 +197,15 @@ class Calls:
     def set_limits(self, job: JobId, limits: Limits) -> None:
         """Set the limits of a running job; None and 0 disable them. `UserError` as above."""
         self._ticking(job).set_limits(limits)
+        self._publish(ChangeSet(progressed=frozenset({job})))
+
+    def turn_limit(self, job: JobId, limit: Limit, *, is_on: bool) -> None:
+        """Turn a limit of a running job off, or on again. `UserError` as above."""
+        clock = self._ticking(job)
+        if is_on:
+            clock.turn_on(limit, self._clock.monotonic())
+        else:
+            clock.turn_off(limit)
         self._publish(ChangeSet(progressed=frozenset({job})))
 
     def _ticking(self, job: JobId) -> CallClock:

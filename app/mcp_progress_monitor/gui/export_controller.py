@@ -143,7 +143,6 @@ class ExportController(QObject):
         """Save the whole session."""
         self._ask("Export session", self._stem(), session_forms(self._title, None, HTML))
 
-    @Slot(object)
     def ask_for_shown(self, wanted: TrafficFilter) -> None:
         """Save the messages of Traffic that match; a report contains their jobs."""
         title = "Export filtered or selected messages"

@@ -116,7 +116,9 @@ class LazyPanes(QObject):
     def _make_findings_pane(self) -> FindingsPane:
         from mcp_progress_monitor.gui.findings.pane import FindingsPane
 
-        pane = FindingsPane(self._models.findings, self._appearance, self._window)
+        pane = FindingsPane(
+            self._models.findings, self._appearance, self._on_jobs.commands, self._window
+        )
         pane.restore(self._preferences.json_of("findings/look"))
         pane.set_watched(self.findings.is_seen)
         self.findings.dock.visibilityChanged.connect(pane.set_watched)

@@ -141,11 +141,11 @@ class MainWindow(QMainWindow):
         self.job_list = JobList(models.jobs, models.shown_jobs, appearance, self.commands, self)
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)
-        KeyTip(self.filter_edit, self.filter_edit.accessibleName(), self.do[commands.FIND])
+        KeyTip(self.filter_edit, self.do[commands.FIND], self.filter_edit.accessibleName())
         self.servers = ServerList(models.servers, appearance, self.commands, self)
         self.watched = WatchedList(models.watched, appearance, self.commands, self)
         self.traffic_pane = TrafficPane(
-            models.traffic, models.followed, appearance, self, models.notes
+            models.traffic, models.followed, appearance, self.commands, self, models.notes
         )
         self.docks: dict[str, QDockWidget] = {}
         self._titling = QTimer(self)
@@ -182,7 +182,7 @@ class MainWindow(QMainWindow):
         for late in self.late.panes:
             late.when_made(partial(self._on_pane_made, late))
         if why_read_only:
-            self._make_read_only(why_read_only)
+            self.tool_bar.set_read_only(self.do)
         self._place_find()
         self._restore()
         self._apply_keys()
@@ -220,9 +220,10 @@ class MainWindow(QMainWindow):
     def shortcuts(self) -> Shortcuts:
         """The commands with their keys; created on first use, which most starts do not need."""
         if self._shortcuts is None:
+            from mcp_progress_monitor.gui.every_command import SECTIONS
             from mcp_progress_monitor.gui.shortcuts import Shortcuts
 
-            self._shortcuts = Shortcuts(self, self._preferences)
+            self._shortcuts = Shortcuts(self, self._preferences, SECTIONS)
         return self._shortcuts
 
     def _apply_keys(self) -> None:
@@ -245,11 +246,6 @@ class MainWindow(QMainWindow):
             return self.servers
         self.open_dock(name)
         return self.docks[name]
-
-    def _make_read_only(self, why: str) -> None:
-        """Disable every action that needs a server; `why` becomes the tool tip."""
-        self.tool_bar.set_read_only(self.do)
-        self.traffic_pane.set_read_only()
 
     @Slot()
     def _on_jobs_selected(self) -> None:

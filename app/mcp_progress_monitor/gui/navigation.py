@@ -49,7 +49,7 @@ class Navigation(QObject):
         late.timeline.when_made(self._join_timeline_pane)
         late.server_log.when_made(self._join_server_log_pane)
         late.stderr.when_made(self._join_stderr_pane)
-        window.traffic_pane.job_opened.connect(self.open_job)
+        window.traffic_pane.controller.job_wanted.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
         self._help = Help(window, window.commands, window.data_dir)

@@ -228,17 +228,11 @@ class Program(WindowProgram):
         self._join_catalogue()
 
     def _join_catalogue(self) -> None:
-        window, saving, asking = self.window, self.servers, self.catalogue_dialogs
-        servers = window.servers
+        window, saving = self.window, self.servers
         window.commands.join(self.imports)
         self._join_end_guard()
         saving.turns_changed.connect(self._models.servers.set_turns)
-        servers.export_requested.connect(self.imports.ask_to_export)
         window.tool_bar.connect_requested.connect(saving.connect_server)
-        servers.server_add_requested.connect(asking.ask_for_command)
-        servers.url_add_requested.connect(asking.ask_for_url)
-        servers.import_requested.connect(self.imports.ask_to_import)
-        servers.watch_clients_requested.connect(self.watches.ask)
 
     def _join_end_guard(self) -> None:
         """Route everything that ends running jobs through confirmations."""
@@ -296,7 +290,7 @@ class Program(WindowProgram):
             window.commands.join(owner)
         window.commands.join(self._job_dialogs)
         self._carry_out_elsewhere(window.commands)
-        window.traffic_pane.edit_requested.connect(self.calls.edit_and_send)
+        window.traffic_pane.controller.edit_wanted.connect(self.calls.edit_and_send)
         self.calls.server_requested.connect(jobs.edit)
         jobs.edit_ready.connect(self.calls.edit)
         window.late.job.when_made(self._join_job_pane)
@@ -355,9 +349,7 @@ class Program(WindowProgram):
         self.engine.watched.dismiss(tuple(ended))
 
     def _join_job_pane(self) -> None:
-        pane, jobs = self.window.job_pane, self.jobs
-        pane.extension_requested.connect(jobs.extend)
-        pane.limits_requested.connect(jobs.set_limits)
+        pane = self.window.job_pane
         pane.attempts.limit.setValue(self._limits.attempts)
         pane.automatic_limit_changed.connect(self._on_attempts_chosen)
 

@@ -170,6 +170,9 @@ ABOUT: Final = _command(
 MINI: Final = _command(
     "mini", "&Mini window", "", "Ctrl+Alt+M", "Show the running jobs on top of other windows"
 )._replace(is_on=bool)
+NOTIFICATIONS: Final = _command(
+    "notifications", "&Notifications", "", "", "Notify while the window is in the background"
+)._replace(is_on=bool)
 UNDO: Final = _command("undo", "&Undo", "", "Ctrl+Z", "Undo the last removal")
 
 ADDING: Final = (ADD_COMMAND, ADD_URL, IMPORT, DEMO)

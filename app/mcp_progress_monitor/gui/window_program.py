@@ -18,6 +18,7 @@ from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.settings.controller import SettingsController
+from mcp_progress_monitor.gui.traffic import commands as on_messages
 from mcp_progress_monitor.gui.user_settings import PrivacySettings
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.preferences import Preferences
-    from mcp_progress_monitor.gui.shortcuts import Shortcuts
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.playback.playback import Playback
     from mcp_progress_monitor.protocol.frames import Frame
@@ -63,7 +63,7 @@ class WindowProgram(QObject):
         self._navigation = Navigation(window, source.jobs, shared.shown_jobs, self._report)
         self.findings = FindingsController(
             window.late.findings,
-            window.commands,
+            window.do,
             shared.findings,
             source.timeline,
             self._preferences,
@@ -94,7 +94,7 @@ class WindowProgram(QObject):
             appearance,
             tasks,
             data_dir.absolute(),
-            self._all_shortcuts,
+            lambda: window.shortcuts,
             engine,
         )
         self.settings_dialog.recording_chosen.connect(self.recordings.save_choices)
@@ -129,8 +129,11 @@ class WindowProgram(QObject):
     def _join_exports(self) -> None:
         window, exports = self._shared_window, self.exports
         window.commands.join(exports)
-        window.traffic_pane.export_requested.connect(exports.ask_for_shown)
-        window.traffic_pane.snippet_requested.connect(exports.copy_snippet)
+        window.commands.carry_out(on_messages.EXPORT, self._export_shown)
+        window.traffic_pane.controller.snippet_requested.connect(exports.copy_snippet)
+
+    def _export_shown(self) -> None:
+        self.exports.ask_for_shown(self._shared_window.traffic_pane.wanted_for_export())
 
     def _put_window_away(self) -> None:
         """Save the window's state and release what it shows."""
@@ -141,12 +144,6 @@ class WindowProgram(QObject):
 
     def _report(self, error: ErrorDetails) -> None:
         raise NotImplementedError
-
-    def _all_shortcuts(self) -> Shortcuts:
-        """The keys of all commands, which panes have only once they are made."""
-        for make in self._shared_window.late.steps():
-            make()
-        return self._shared_window.shortcuts
 
     @Slot(str)
     def _on_setting_pressed(self, button: str) -> None:

@@ -173,7 +173,8 @@ class StreamSnapshot(NamedTuple):
 class Clocks(NamedTuple):
     """Both limits of a call at one moment: seconds left, and the limits; None is off.
 
-    `is_suspended` says that they are held because a question to the user is open.
+    `is_suspended` says that they are held because a question to the user is open. A limit that the
+    user turned off is the one ending in `_off_s`, so that it can be turned on again.
     """
 
     idle_left_s: float | None
@@ -181,6 +182,8 @@ class Clocks(NamedTuple):
     is_suspended: bool
     idle_s: float | None
     total_s: float | None
+    idle_off_s: float | None = None
+    total_off_s: float | None = None
 
 
 class JobSnapshot(NamedTuple):

@@ -9,8 +9,9 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.search import SearchField, search_button
-from mcp_progress_monitor.gui.key_table import add_keys
+from mcp_progress_monitor.gui.page_commands import STDERR_SEARCH
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -22,7 +23,7 @@ class _Page(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.field = SearchField("Search", "Search the page", "Enter goes on", self)
-        self.other = search_button("Go to the next match (F3)", self)
+        self.other = search_button(STDERR_SEARCH.next.tip, self)
         column = QVBoxLayout(self)
         column.addWidget(self.field)
         column.addWidget(self.other)
@@ -30,7 +31,7 @@ class _Page(QWidget):
         self.field.next_requested.connect(self._on_next)
         self.field.previous_requested.connect(self._on_previous)
         self.field.left.connect(self._on_left)
-        add_keys(self, "stderr.next", self._on_next)
+        KeyAction(STDERR_SEARCH.next, self, self._on_next, self.other)
 
     @Slot()
     def _on_next(self) -> None:

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
+from mcp_progress_monitor.gui.findings.commands import IGNORE, ISSUE, OPEN
 from mcp_progress_monitor.gui.findings.model import FINDING
 from mcp_progress_monitor.gui.findings.view import JobFindings
 from mcp_progress_monitor.gui.jobs.model import ROW
@@ -89,7 +90,7 @@ async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
         finding = pane.current()
         assert finding is not None
         first, second = finding.frames
-        pane.action("open").trigger()
+        pane.commands[OPEN].trigger()
         await until(lambda: window.late.findings.is_seen is False)
         assert chosen(program) == str(first)
         assert "PROG-3" in window.traffic_pane.notice
@@ -146,14 +147,16 @@ async def test_what_is_ignored_stays_so_in_the_next_window(
         program.window.docks["findings"].raise_()
         pane = program.window.findings_pane
         pane.set_filter("rule == PROG-3")
-        pane.action("ignore").trigger()
+        pane.commands[IGNORE].trigger()
         assert pane.ignored.text() == "1 ignored"
         assert pane.shown.count == 0
     async with showing(qapp, recording, data_dir) as program:
         program.window.docks["findings"].raise_()
         await until(lambda: program.window.findings_pane.ignored.text() == "1 ignored")
         assert program.window.findings_pane.model.ignored == (("PROG-3", "demo"),)
-        badge = program.window.job_list.table.model().index(0, 0).data(ROW).badge
+        rows = program.window.job_list.table.model()
+        await until(lambda: rows.rowCount() > 0)
+        badge = rows.index(0, 0).data(ROW).badge
         assert badge is None or badge.level.value != "error"
 
 
@@ -176,7 +179,7 @@ async def test_a_finding_is_copied_as_an_issue(
         await found(program)
         pane = program.window.findings_pane
         pane.set_filter("rule == PROG-3")
-        pane.action("issue").trigger()
+        pane.commands[ISSUE].trigger()
         text = QGuiApplication.clipboard().text()
         assert text.startswith("# PROG-3: ")
         assert '"progressToken": "abc"' in text

@@ -12,6 +12,8 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from mcp_progress_monitor.checking.connection import Evidence
 from mcp_progress_monitor.filtering.findings import finding_filter
 from mcp_progress_monitor.findings.finding import Finding, Level
+from mcp_progress_monitor.gui.common.commands import Commands
+from mcp_progress_monitor.gui.findings.commands import OPEN
 from mcp_progress_monitor.gui.findings.groups import GROUP, FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
     COUNT,
@@ -158,7 +160,7 @@ def test_side_by_side_there_are_no_groups(grouped: FindingsFilter) -> None:
 @pytest.fixture
 def pane(qtbot: QtBot, appearance: Appearance) -> FindingsPane:
     found = FindingsModel()
-    made = FindingsPane(found, appearance)
+    made = FindingsPane(found, appearance, Commands())
     found.setParent(made)
     made.restore({})
     qtbot.addWidget(made)
@@ -180,7 +182,7 @@ def test_groups_are_open_and_the_gravest_finding_is_chosen(pane: FindingsPane) -
 
 def test_enter_closes_and_opens_a_rule_and_what_is_closed_stays_so(pane: FindingsPane) -> None:
     wanted: list[ReportedResult] = []
-    pane.jump_requested.connect(wanted.append)
+    pane.commands.commands.carry_out(OPEN, wanted.append)
     top = pane.shown.index(0, 0)
     pane.tree.setCurrentIndex(top)
     pane.tree.setFocus()
@@ -205,7 +207,7 @@ def test_a_rule_says_what_is_due_and_offers_what_is_about_findings_to_none(
     assert "JR-2: Output that is not a message" in text
     assert "How to fix it" in text
     assert "Observed" not in text
-    assert not pane.action("open").isEnabled()
+    assert not pane.commands[OPEN].isEnabled()
     assert pane.current() is None
 
 

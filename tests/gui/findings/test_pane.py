@@ -10,7 +10,9 @@ from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.checking import results
 from mcp_progress_monitor.checking.connection import Evidence
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.labels import ServerTitle
+from mcp_progress_monitor.gui.findings.commands import IGNORE, JOB, OPEN, RULE, SERVER
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.gui.findings.pane import FindingsPane
 from mcp_progress_monitor.playback.playback import Playback
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def pane(qtbot: QtBot, appearance: Appearance) -> FindingsPane:
     model = FindingsModel()
-    made = FindingsPane(model, appearance)
+    made = FindingsPane(model, appearance, Commands())
     model.setParent(made)
     qtbot.addWidget(made)
     made.resize(900, 260)
@@ -95,7 +97,7 @@ def test_a_pane_behind_another_explains_what_is_seen_again_once_in_front(
 
 def test_enter_and_double_click_ask_for_the_first_message(busy: FindingsPane, qtbot: QtBot) -> None:
     wanted: list[ReportedResult] = []
-    busy.jump_requested.connect(wanted.append)
+    busy.commands.commands.carry_out(OPEN, wanted.append)
     busy.tree.setFocus()
     QTest.keyClick(busy.tree, Qt.Key.Key_Return)
     assert [each.frames[0] for each in wanted] == [3]
@@ -134,10 +136,10 @@ def test_a_filter_that_hides_all_says_so(busy: FindingsPane) -> None:
 
 def test_only_this_rule_or_server_is_a_filter(busy: FindingsPane) -> None:
     busy.tree.setCurrentIndex(busy.shown.index(1, 0))
-    busy.action("server").trigger()
+    busy.commands[SERVER].trigger()
     assert busy.field.text() == 'server == "a b"'
     assert rules(busy) == [("JR-2", "a b")]
-    busy.action("rule").trigger()
+    busy.commands[RULE].trigger()
     assert busy.field.text() == "rule == JR-2"
 
 
@@ -163,8 +165,8 @@ def test_ignoring_again_takes_it_back(busy: FindingsPane) -> None:
     busy.shown.set_shows_ignored(True)
     busy.tree.setCurrentIndex(busy.shown.index(0, 0))
     busy.ignored_changed.connect(asked.append)
-    assert busy.action("ignore").text() == "Stop &ignoring it"
-    busy.action("ignore").trigger()
+    assert busy.commands[IGNORE].text() == "Stop &ignoring it"
+    busy.commands[IGNORE].trigger()
     assert asked == [(("X-1", "gone"),)]
 
 
@@ -175,12 +177,12 @@ def test_when_all_is_ignored_the_pane_says_so(busy: FindingsPane) -> None:
 
 
 def test_the_job_can_be_shown_where_there_is_one(busy: FindingsPane) -> None:
-    opened: list[int] = []
-    busy.job_opened.connect(opened.append)
-    assert not busy.action("job").isEnabled()
+    opened: list[ReportedResult] = []
+    busy.commands.commands.carry_out(JOB, opened.append)
+    assert not busy.commands[JOB].isEnabled()
     busy.tree.setCurrentIndex(busy.shown.index(2, 0))
-    busy.action("job").trigger()
-    assert opened == [7]
+    busy.commands[JOB].trigger()
+    assert [each.job for each in opened] == [7]
 
 
 def test_the_rules_of_each_server_are_a_table(pane: FindingsPane) -> None:
@@ -220,7 +222,7 @@ def test_text_of_a_server_is_shown_as_plain_text(pane: FindingsPane) -> None:
     pane.model.watch.changed.emit([hostile])
     assert "<img src=x>" in pane.details.toPlainText()
     assert "\u202e" not in pane.details.toPlainText()
-    pane.action("server").trigger()
+    pane.commands[SERVER].trigger()
     assert pane.shown.count == 1
 
 

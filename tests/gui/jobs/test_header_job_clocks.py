@@ -9,12 +9,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.gui.jobs.commands import CLOCK_COMMANDS, IDLE_CLOCK, TOTAL_CLOCK
 from mcp_progress_monitor.gui.jobs.header import ClockLine, JobClocks
 from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.theme import Appearance, Tone
-from mcp_progress_monitor.snapshots.limits import Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import Clocks, JobState
 from tests.gui.jobs.job_lists import job_actions
+from tests.gui.lone_commands import lone_actions
 from tests.job_stand_ins import FakeJobs, job
 
 if TYPE_CHECKING:
@@ -52,11 +53,16 @@ def shown(pane: JobPane) -> JobClocks:
     return pane.header.clocks
 
 
-def wishes(pane: JobPane) -> list[tuple[int, Limits]]:
-    """What is asked for from now on, of either kind."""
-    made: list[tuple[int, Limits]] = []
-    pane.extension_requested.connect(lambda job, step: made.append((job, step)))
-    pane.limits_requested.connect(lambda job, limits: made.append((job, limits)))
+def asked_of(pane: JobPane) -> list[tuple[object, ...]]:
+    """The commands on the limits that are run from now on, with what they are given."""
+    made: list[tuple[object, ...]] = []
+
+    def note(*given: object) -> None:
+        *arguments, command = given
+        made.append((command, *arguments))
+
+    for command in CLOCK_COMMANDS:
+        pane.commands.commands.carry_out(command, note, command)
     return made
 
 
@@ -95,60 +101,50 @@ def test_a_question_that_is_open_is_said_to_stop_them(
     assert shown.idle.one.isEnabled()
 
 
-@pytest.mark.parametrize(
-    ("line", "button", "step"),
-    [
-        ("idle", "one", Limits(60, 0)),
-        ("idle", "ten", Limits(600, 0)),
-        ("total", "one", Limits(0, 60)),
-        ("total", "ten", Limits(0, 600)),
-    ],
-)
-def test_a_button_asks_for_more_time(
-    pane: JobPane, shown: JobClocks, line: str, button: str, step: Limits
+@pytest.mark.parametrize("line", ["idle", "total"])
+@pytest.mark.parametrize("button", ["one", "ten", "off"])
+def test_a_button_carries_out_its_command(
+    pane: JobPane, shown: JobClocks, line: str, button: str
 ) -> None:
-    asked = wishes(pane)
+    asked = asked_of(pane)
     QTest.mouseClick(getattr(getattr(shown, line), button), Qt.MouseButton.LeftButton)
-    assert asked == [(1, step)]
+    commands = IDLE_CLOCK if line == "idle" else TOTAL_CLOCK
+    state = (True,) if button == "off" else ()
+    assert asked == [(getattr(commands, button), 1, *state)]
 
 
+@pytest.mark.parametrize("key", [Qt.Key.Key_F8, Qt.Key.Key_F9])
 @pytest.mark.parametrize(
-    ("modifier", "key", "limits"),
+    ("modifier", "button"),
     [
-        (Qt.KeyboardModifier.NoModifier, Qt.Key.Key_F8, Limits(60, 0)),
-        (Qt.KeyboardModifier.ShiftModifier, Qt.Key.Key_F8, Limits(600, 0)),
-        (Qt.KeyboardModifier.ControlModifier, Qt.Key.Key_F8, Limits(None, 3600)),
-        (Qt.KeyboardModifier.NoModifier, Qt.Key.Key_F9, Limits(0, 60)),
-        (Qt.KeyboardModifier.ShiftModifier, Qt.Key.Key_F9, Limits(0, 600)),
-        (Qt.KeyboardModifier.ControlModifier, Qt.Key.Key_F9, Limits(1800, None)),
+        (Qt.KeyboardModifier.NoModifier, "one"),
+        (Qt.KeyboardModifier.ShiftModifier, "ten"),
+        (Qt.KeyboardModifier.ControlModifier, "off"),
     ],
 )
 def test_every_button_has_a_key(
-    qtbot: QtBot, pane: JobPane, modifier: Qt.KeyboardModifier, key: Qt.Key, limits: Limits
+    qtbot: QtBot, pane: JobPane, modifier: Qt.KeyboardModifier, button: str, key: Qt.Key
 ) -> None:
-    asked = wishes(pane)
+    asked = asked_of(pane)
     pane.activateWindow()
     qtbot.waitUntil(pane.isActiveWindow)
     QTest.keyClick(pane.tabs, key, modifier)
-    qtbot.waitUntil(lambda: bool(asked))  # a button is seen to be pressed for a moment
-    assert asked == [(1, limits)]
+    commands = IDLE_CLOCK if key == Qt.Key.Key_F8 else TOTAL_CLOCK
+    state = (True,) if button == "off" else ()
+    assert asked == [(getattr(commands, button), 1, *state)]
 
 
-def test_a_clock_that_is_switched_off_can_be_switched_on_again_with_time_to_spare(
+def test_a_limit_that_is_off_can_be_turned_on_again(
     pane: JobPane, source: FakeJobs, shown: JobClocks
 ) -> None:
-    asked = wishes(pane)
-    source.put(timed(Clocks(16.0, None, False, 30.0, None)))
-    pane.show_job(1)
-    QTest.mouseClick(shown.idle.off, Qt.MouseButton.LeftButton)
-    source.put(timed(Clocks(None, None, False, None, None)))
+    asked = asked_of(pane)
+    source.put(timed(Clocks(None, None, False, None, None, idle_off_s=30.0)))
     pane.show_job(1)
     assert shown.idle.label.text() == "No idle timeout"
     assert shown.idle.off.isChecked()
     assert not shown.idle.one.isVisible()
     QTest.mouseClick(shown.idle.off, Qt.MouseButton.LeftButton)
-    # It has been silent for 14 s of the 30 s that it had.
-    assert asked == [(1, Limits(None, None)), (1, Limits(74.0, None))]
+    assert asked == [(IDLE_CLOCK.off, 1, False)]
 
 
 def test_a_clock_that_never_was_on_has_no_buttons(
@@ -159,15 +155,6 @@ def test_a_clock_that_never_was_on_has_no_buttons(
     buttons = (shown.total.one, shown.total.ten, shown.total.off)
     assert not any(button.isVisible() for button in buttons)
     assert shown.total.label.text() == "No total timeout"
-
-
-def test_what_was_switched_off_is_forgotten_with_its_job(
-    pane: JobPane, source: FakeJobs, shown: JobClocks
-) -> None:
-    QTest.mouseClick(shown.idle.off, Qt.MouseButton.LeftButton)
-    source.put(job(id=3, clocks=Clocks(None, None, False, None, None)))
-    pane.show_job(3)
-    assert not shown.idle.off.isVisible()
 
 
 def test_every_control_has_a_name_a_tip_with_its_key_and_a_place_in_the_tab_order(
@@ -186,10 +173,11 @@ def test_a_limit_that_is_near_stands_out_in_light_and_dark(
     qtbot: QtBot, appearance: Appearance, ground: str
 ) -> None:
     appearance.follow(QPalette(QColor(ground)))
-    line = ClockLine(Limit.IDLE, appearance)
+    actions = lone_actions(CLOCK_COMMANDS, appearance)
+    line = ClockLine(IDLE_CLOCK, actions, appearance)
     qtbot.addWidget(line)
     for left_s, tone in ((61.0, Tone.MUTED), (59.0, Tone.WARNING)):
-        line.show_left(1800.0, left_s, 0.0)
+        line.show_left(timed(BOTH), left_s)
         colour = line.label.palette().color(QPalette.ColorRole.WindowText)
         assert colour == appearance.colour(tone)
 

@@ -18,7 +18,7 @@ from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.user_settings import NotificationSettings, UserSettings
-from mcp_progress_monitor.gui.window_commands import QUIT
+from mcp_progress_monitor.gui.window_commands import MINI, QUIT
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobSnapshot, JobState
 from tests.job_stand_ins import FakeJobs, job
@@ -146,7 +146,7 @@ def test_a_click_brings_the_window_up_and_opens_a_job_that_exists(parts: Parts) 
 def test_no_key_of_its_commands_means_something_else(parts: Parts) -> None:
     for late in parts.window.late.steps():
         late()
-    assert "window.mini" in [each.name for each in parts.window.shortcuts.commands()]
+    assert MINI in parts.window.shortcuts.commands()
     assert parts.window.shortcuts.clashes() == {}
 
 

@@ -20,15 +20,19 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.controls import ElidedLabel
 from mcp_progress_monitor.gui.common.json_view import FilterRequest, JsonTree
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.commands import MESSAGE_COMMANDS
 from mcp_progress_monitor.gui.traffic.details import MessagesDialog, NoteEditor
 from mcp_progress_monitor.gui.traffic.model import TrafficModel, TrafficNotes
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel
+from tests.gui.jobs.job_lists import heard
+from tests.gui.lone_commands import asked
 from tests.gui.traffic.session import TrafficSession
 from tests.gui.traffic.test_related_jobs import Jobs
 
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 _SHIFT = Qt.KeyboardModifier.ShiftModifier
 _ALT = Qt.KeyboardModifier.AltModifier
+BY_NAME = {each.id.partition(".")[2]: each for each in MESSAGE_COMMANDS}
 _TASK = {"id": 9, "result": {"task": {"taskId": "t-1", "status": "working"}}}
 
 
@@ -72,7 +77,7 @@ def model(session: TrafficSession, qtbot: QtBot) -> TrafficModel:
 def pane(qtbot: QtBot, model: TrafficModel) -> TrafficPane:
     """The pane in a small window."""
     appearance = Appearance(QGuiApplication.palette(), resource("icons"))
-    made = TrafficPane(model, Jobs(), appearance, notes=TrafficNotes(parent=model))
+    made = TrafficPane(model, Jobs(), appearance, Commands(), notes=TrafficNotes(parent=model))
     qtbot.addWidget(made)
     made.resize(900, 600)
     made.show()
@@ -91,7 +96,7 @@ def _stand_on(pane: TrafficPane, row: int, column: TrafficColumn = TrafficColumn
 
 
 def _do(pane: TrafficPane, name: str) -> None:
-    pane.actions_.action(name).trigger()
+    pane.controller.actions[BY_NAME[name]].trigger()
 
 
 def _places(pane: TrafficPane, model: TrafficModel, qtbot: QtBot) -> list[int]:
@@ -275,11 +280,11 @@ def test_a_call_is_copied_as_a_snippet_by_its_requests_number(
     pane: TrafficPane, qtbot: QtBot
 ) -> None:
     _stand_on(pane, 6)
-    with qtbot.waitSignal(pane.snippet_requested) as asked:
+    with qtbot.waitSignal(pane.controller.snippet_requested) as asked:
         _do(pane, "copy_python")
     assert asked.args == [1]
     _stand_on(pane, 7)
-    with qtbot.assertNotEmitted(pane.snippet_requested):
+    with qtbot.assertNotEmitted(pane.controller.snippet_requested):
         _do(pane, "copy_python")
 
 
@@ -287,14 +292,15 @@ def test_the_job_of_a_message_is_opened_and_export_asked_for(
     pane: TrafficPane, qtbot: QtBot
 ) -> None:
     _stand_on(pane, 9)
-    with qtbot.waitSignal(pane.job_opened) as opened:
-        QTest.keyClick(pane.view, Qt.Key.Key_J, _CONTROL)
-    assert opened.args == [1]
-    with qtbot.waitSignal(pane.export_requested):
-        _do(pane, "export")
+    opened = heard(pane.controller.job_wanted)
+    exported = asked(pane.controller.actions.commands, BY_NAME["export"])
+    QTest.keyClick(pane.view, Qt.Key.Key_J, _CONTROL)
+    assert opened == [1]
+    _do(pane, "export")
+    assert exported == [()]
     _stand_on(pane, 7)
-    with qtbot.assertNotEmitted(pane.job_opened):
-        _do(pane, "show_job")
+    _do(pane, "show_job")
+    assert opened == [1]
     assert "not belong to a job" in _said(pane)[0]
 
 
@@ -307,13 +313,13 @@ def test_the_menu_offers_what_can_be_done_and_leaves_the_keys_working(pane: Traf
     assert {"Mark", "Note…", "Copy as line"} <= offered
     assert not {"Follow this token", "Follow this request", "Show in job"} & offered
     menus[0].close()
-    assert pane.actions_.action("token").isEnabled()
+    assert pane.controller.actions[BY_NAME["token"]].isEnabled()
 
 
 def test_much_is_copied_in_part_and_that_is_reported(
     pane: TrafficPane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.gui.traffic.commands.COPIED_BYTES", 200)
+    monkeypatch.setattr("mcp_progress_monitor.gui.traffic.controller.COPIED_BYTES", 200)
     pane.view.selectAll()
     _do(pane, "copy_raw")
     assert "of 11 rows" in _said(pane)[0]
@@ -438,14 +444,12 @@ def test_the_value_of_a_cell_is_copied(pane: TrafficPane) -> None:
 
 def test_the_request_of_a_job_is_edited_and_sent_again(pane: TrafficPane, qtbot: QtBot) -> None:
     _stand_on(pane, 9)
-    with qtbot.waitSignal(pane.edit_requested) as asked:
-        _do(pane, "edit")
-    assert asked.args == [1]
+    edited = heard(pane.controller.edit_wanted)
+    _do(pane, "edit")
+    assert edited == [1]
     _stand_on(pane, 7)
-    with qtbot.assertNotEmitted(pane.edit_requested):
-        _do(pane, "edit")
-    pane.set_read_only()
-    assert not pane.actions_.action("edit").isVisible()
+    _do(pane, "edit")
+    assert edited == [1]
 
 
 def test_enter_leads_to_the_message_and_escape_back(pane: TrafficPane, qtbot: QtBot) -> None:

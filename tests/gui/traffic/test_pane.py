@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
+from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.json_view import JsonTree
 from mcp_progress_monitor.gui.common.raw_view import RawView
 from mcp_progress_monitor.gui.common.row_painting import CellCache
@@ -31,6 +32,7 @@ from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.jsonrpc import Elided
+from tests.gui.jobs.job_lists import heard
 from tests.gui.traffic.frames import frame, progress, ticks
 from tests.gui.traffic.tape import TapedTraffic
 from tests.gui.traffic.test_related_jobs import Jobs
@@ -55,10 +57,17 @@ def model(qtbot: QtBot) -> TapedTraffic:
     return TapedTraffic(capacity=1_600)
 
 
+def _made(model: TapedTraffic) -> TrafficPane:
+    appearance = Appearance(QGuiApplication.palette(), resource("icons"))
+    return TrafficPane(model, Jobs(), appearance, Commands())
+
+
 @pytest.fixture
 def pane(qtbot: QtBot, model: TapedTraffic) -> TrafficPane:
     """The pane on its own, 900 by 600."""
-    made = TrafficPane(model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")))
+    made = TrafficPane(
+        model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")), Commands()
+    )
     qtbot.addWidget(made)
     made.resize(900, 600)
     made.show()
@@ -398,12 +407,12 @@ def test_a_long_value_is_shown_whole_with_its_lines(pane: TrafficPane, model: Ta
     assert _tabs(pane).currentIndex() == 1
 
 
-def test_a_message_leads_to_its_job(pane: TrafficPane, model: TapedTraffic, qtbot: QtBot) -> None:
+def test_a_message_leads_to_its_job(pane: TrafficPane, model: TapedTraffic) -> None:
     model.append([progress(51)])
     pane.view.choose(0)
-    with qtbot.waitSignal(pane.job_opened) as opened:
-        _button(pane, "Job: export").click()
-    assert opened.args == [2]
+    opened = heard(pane.controller.job_wanted)
+    _button(pane, "Job: export").click()
+    assert opened == [2]
 
 
 def test_the_details_stay_when_their_row_is_gone(pane: TrafficPane, model: TapedTraffic) -> None:
@@ -465,7 +474,9 @@ def test_columns_are_chosen_in_the_headers_menu(pane: TrafficPane, model: TapedT
 def test_the_look_is_remembered(pane: TrafficPane, model: TapedTraffic, qtbot: QtBot) -> None:
     pane.view.setColumnWidth(3, 222)
     state = json.loads(json.dumps(pane.state()))
-    other = TrafficPane(model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")))
+    other = TrafficPane(
+        model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")), Commands()
+    )
     qtbot.addWidget(other)
     other.restore(state)
     assert other.view.columnWidth(3) == 222

@@ -13,11 +13,8 @@ from tests.architecture.source import ROOT
 from tests.patience import PATIENCE_S
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="where pages are written; keys differ elsewhere"
-)
+@pytest.mark.skipif(sys.platform != "linux", reason="where pages are written")
 def test_the_reference_pages_are_up_to_date() -> None:
-    # In a process of its own: the page of keys opens every window.
     script = ROOT / "packaging" / "reference.py"
     ran = subprocess.run(
         [sys.executable, str(script), "--check"],

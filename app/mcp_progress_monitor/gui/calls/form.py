@@ -35,12 +35,8 @@ from mcp_progress_monitor.gui.calls.shelf import (
     SaveCallDialog,
     SavedCallsDialog,
 )
-from mcp_progress_monitor.gui.common.controls import (
-    QuietComboBox,
-    plain_label,
-    plain_tip,
-    set_text_colour,
-)
+from mcp_progress_monitor.gui.common.commands import KeyAction, Words
+from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.layout import (
     ScreenFit,
     controls_in,
@@ -53,7 +49,7 @@ from mcp_progress_monitor.gui.common.layout import (
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
 from mcp_progress_monitor.gui.confirmations import SeriesQuestion
-from mcp_progress_monitor.gui.key_table import add_keys
+from mcp_progress_monitor.gui.page_commands import FIND_OFFER, SEND
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import UNSET, SchemaViolation, validate
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
@@ -313,10 +309,6 @@ class CallForm(QWidget):
         self._search.setPlaceholderText("Search")
         self._search.setClearButtonEnabled(True)
         self._search.setAccessibleName("Search by name, title and description")
-        self._search.setToolTip(
-            "Search by name, title and description; type a full name to call something "
-            "that is not listed (Ctrl+F)"
-        )
         self._list.setModel(self._offers)
         self._list.setUniformItemSizes(True)
         self._list.setAccessibleName("What the server offers")
@@ -390,8 +382,8 @@ class CallForm(QWidget):
         self._connect_server.clicked.connect(self._on_connect_clicked)
         self._send.clicked.connect(self.send)
         self._send_anyway.clicked.connect(self._on_send_anyway)
-        add_keys(self, "call.send", self.send)
-        add_keys(self, "call.find", self._search.setFocus)
+        self._sending = KeyAction(SEND, self, self.send, self._send)
+        KeyAction(FIND_OFFER, self, self._search.setFocus, self._search)
 
     def _current_kind(self) -> OfferKind:
         return _KINDS[max(0, self._kind.currentIndex())]
@@ -452,7 +444,7 @@ class CallForm(QWidget):
         self._offline.setVisible(bool(text))
         self._connect_server.setVisible(server is not None and not server.state.is_up)
         self._send.setEnabled(self._offer is not None and not text)
-        self._send.setToolTip(plain_tip(text or "Send the call and keep the form (Ctrl+Enter)"))
+        self._sending.say(Words(why=text))
         if text:
             self._send_anyway.hide()
 

@@ -24,10 +24,11 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.formatting import one_line, visible
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, plain_tip
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
-from mcp_progress_monitor.gui.key_table import give_keys
+from mcp_progress_monitor.gui.page_commands import DELETE_CALLS
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
 
 if TYPE_CHECKING:
@@ -220,8 +221,7 @@ class SavedCallsDialog(QDialog):
         self._table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self._table.header().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self._delete = QPushButton("&Delete", self)
-        self._delete.setToolTip("Delete the selected calls (Del)")
-        give_keys(self._delete, "saved-calls.delete")
+        KeyAction(DELETE_CALLS, self, self._delete.click, self._delete)
         self._delete.clicked.connect(self._on_delete)
         self._table.itemSelectionChanged.connect(self._on_selected)
         self._table.itemChanged.connect(self._on_edited)

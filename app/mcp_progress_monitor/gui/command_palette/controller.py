@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction
 
 from mcp_progress_monitor.formatting import date_and_clock, one_line
-from mcp_progress_monitor.gui.common.commands import carries_out
-from mcp_progress_monitor.gui.shortcuts import native
+from mcp_progress_monitor.gui.common.commands import CommandAction, carries_out, native
 from mcp_progress_monitor.gui.user_settings import PrivacySettings
 from mcp_progress_monitor.gui.window_commands import NEW_CALL, PALETTE
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
@@ -108,29 +106,9 @@ class PaletteController(QObject):
         entry.run()
 
     def _entries(self) -> Iterator[PaletteEntry]:
-        yield from self._commands()
+        yield from command_entries(self._window, self._shortcuts())
         yield from self._servers()
         yield from self._jobs()
-
-    def _commands(self) -> Iterator[PaletteEntry]:
-        """The commands that are enabled; those of a pane only once it was created."""
-        from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
-
-        for command in self._shortcuts().commands():
-            part = command.part
-            is_offered = part.isEnabled() and (isinstance(part, QAction) or part.isVisible())
-            if not is_offered or command.name == PALETTE.id:
-                continue
-            run = part.trigger if isinstance(part, QAction) else part.click
-            yield PaletteEntry(
-                f"command/{command.name}",
-                command.section,
-                command.title,
-                "",
-                "next",
-                run,
-                native(command.keys[:1]),
-            )
 
     def _servers(self) -> Iterator[PaletteEntry]:
         from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
@@ -207,3 +185,23 @@ class PaletteController(QObject):
             "log",
             partial(self.recording_chosen.emit, recording.path),
         )
+
+
+def command_entries(window: QWidget, shortcuts: Shortcuts) -> Iterator[PaletteEntry]:
+    """The commands that `window` offers now; those of a pane only once it was created."""
+    from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
+
+    actions = window.findChildren(CommandAction)
+    offered = {each.command.id: each for each in actions if each.is_offered()}
+    for command in shortcuts.commands():
+        action = offered.get(command.id)
+        if action is not None and command is not PALETTE:
+            yield PaletteEntry(
+                f"command/{command.id}",
+                shortcuts.sections[command.section].title,
+                action.text().replace("&", "").removesuffix("…"),
+                "",
+                "next",
+                action.trigger,
+                native(action.shortcuts()[:1]),
+            )

@@ -86,6 +86,19 @@ class Command(NamedTuple):
     def title(self) -> str:
         return title_of(self.text)
 
+    @property
+    def section(self) -> str:
+        return self.id.partition(".")[0]
+
+    @property
+    def is_wide(self) -> bool:
+        """True if the keys work in the whole window."""
+        return self.where is Qt.ShortcutContext.WindowShortcut
+
+    @property
+    def default_keys(self) -> list[QKeySequence]:
+        return [QKeySequence(key) for key in self.keys]
+
     def title_for(self, row: Any) -> str:
         """The title of the command on `row`."""
         return title_of(self.words_for(row).text or self.text)
@@ -101,6 +114,10 @@ class Command(NamedTuple):
         found = [row for row in chosen if self.applies(row)]
         return found[:1] if self.takes is Takes.ANY else found
 
+    def applies_to(self, chosen: Sequence[Any]) -> bool:
+        """True if the command can be carried out on `chosen`."""
+        return bool(self.of(chosen)) or (self.takes is Takes.NOTHING and not chosen)
+
     def words_for(self, row: Any) -> Words:
         found = None if self.words is None or row is None else self.words(row)
         return found or Words()
@@ -113,8 +130,13 @@ def title_of(text: str) -> str:
 
 def with_key(text: str, keys: Sequence[QKeySequence]) -> str:
     """A tool tip with the first of `keys`."""
-    native = keys[0].toString(QKeySequence.SequenceFormat.NativeText) if keys else ""
-    return f"{text} ({native})" if native else text
+    key = native(keys[:1])
+    return f"{text} ({key})" if key else text
+
+
+def native(keys: Iterable[QKeySequence]) -> str:
+    """Keys as the platform writes them."""
+    return ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in keys)
 
 
 _MARK: Final = "carried_out"
@@ -180,7 +202,7 @@ class CommandAction(QAction):
         self._why = why
         self._words: Words | None = None
         self.setObjectName(command.id)
-        self.setShortcuts([QKeySequence(key) for key in command.keys])
+        self.setShortcuts(command.default_keys)
         self.setShortcutContext(command.where)
         self.setCheckable(command.is_on is not None)
         self.setMenuRole(command.role)
@@ -190,6 +212,10 @@ class CommandAction(QAction):
     def set_keys(self, keys: Sequence[QKeySequence]) -> None:
         self.setShortcuts(list(keys))
         self._tell()
+
+    def is_offered(self) -> bool:
+        """True if it can be carried out now."""
+        return self.isEnabled()
 
     def say(self, words: Words) -> None:
         """Show what the command is called now."""
@@ -213,12 +239,11 @@ class CommandAction(QAction):
     def offer(self, chosen: Sequence[Any], waiting: Sequence[Any] = ()) -> None:
         """Enable the action if it applies to what is `chosen`, or to what is `waiting`."""
         command = self.command
-        rows = command.of(chosen)
         is_elsewhere = command.takes is Takes.ANY and bool(waiting)
-        can_work = bool(rows) or is_elsewhere or command.takes is Takes.NOTHING
-        self.setEnabled(can_work and not self._why)
+        self.setEnabled((command.applies_to(chosen) or is_elsewhere) and not self._why)
         self.say(command.words_for(chosen[0] if chosen else None))
         if command.is_on is not None:
+            rows = command.of(chosen)
             self.setChecked(bool(rows) and all(map(command.is_on, rows)))
 
 
@@ -238,12 +263,14 @@ class CommandActions(QObject):
         waiting: Callable[[], Sequence[Any]] = tuple,
         id_of: Callable[[Any], object] | None = None,
         *,
+        pane: QWidget | None = None,
         by_menu: bool = False,
     ) -> None:
         """`chosen` are the selected rows, the current one first; `waiting` those elsewhere.
 
-        Rows are named to whoever carries a command out by `id_of`. Keys of commands that are
-        `by_menu` work as these stand in the menus of the window.
+        Rows are named to whoever carries a command out by `id_of`. Keys that do not only work in
+        `view` work in `pane`. Keys of commands that are `by_menu` work as these stand in the menus
+        of the window.
         """
         super().__init__(view)
         self.commands: Final = commands
@@ -253,12 +280,17 @@ class CommandActions(QObject):
         self._id_of = id_of
         self._actions: dict[str, CommandAction] = {}
         for command in declared:
-            self._add(command, view, by_menu=by_menu)
+            in_view = pane is None or command.where is Qt.ShortcutContext.WidgetShortcut
+            self._add(command, view if in_view or pane is None else pane, by_menu=by_menu)
         appearance.changed.connect(self._recolour)
         self._recolour()
 
     def __getitem__(self, command: Command) -> CommandAction:
         return self._actions[command.id]
+
+    def key_of(self, command: Command) -> str:
+        """The current key of `command`, as the platform writes it; empty without one."""
+        return native(self[command].shortcuts()[:1])
 
     def some(self, commands: Iterable[Command]) -> list[QAction]:
         """The actions of `commands`, for a menu or a tool bar."""
@@ -315,7 +347,8 @@ class CommandActions(QObject):
         action = self.sender()
         if isinstance(action, CommandAction):
             command = action.command
-            rows = command.of(self._chosen()) or self._waiting()
+            takes_rows = command.takes is not Takes.NOTHING
+            rows = command.of(self._chosen()) or self._waiting() if takes_rows else ()
             self.run(command, rows, is_on=None if command.is_on is None else is_on)
 
     @Slot()
@@ -325,10 +358,38 @@ class CommandActions(QObject):
                 action.setIcon(self.appearance.icon(action.command.icon))
 
 
-class KeyTip(QObject):
-    """Keeps the tool tip of a control in step with the key of the action that does the same."""
+class KeyAction(CommandAction):
+    """The keys of a command that a page offers by controls of its own."""
 
-    def __init__(self, control: QWidget, tip: str, action: QAction) -> None:
+    def __init__(
+        self,
+        command: Command,
+        page: QWidget,
+        work: Callable[[], object],
+        *controls: QWidget,
+        tip: str = "",
+    ) -> None:
+        """Let the keys do `work` where they work in `page`.
+
+        The tool tips of `controls` are those of the command, or `tip`, with the current key.
+        """
+        super().__init__(command, page)
+        self._page = page
+        self.say(Words(tip=tip))
+        page.addAction(self)
+        self.triggered.connect(work)
+        for control in controls:
+            KeyTip(control, self)
+
+    def is_offered(self) -> bool:
+        return self._page.isVisible() and self._page.isEnabled()
+
+
+class KeyTip(QObject):
+    """Keeps the tool tip of a control in step with the action that does the same."""
+
+    def __init__(self, control: QWidget, action: CommandAction, tip: str = "") -> None:
+        """Without a `tip` of its own, the control has that of the action."""
         super().__init__(control)
         self._control = control
         self._tip = tip
@@ -338,7 +399,9 @@ class KeyTip(QObject):
 
     @Slot()
     def _tell(self) -> None:
-        self._control.setToolTip(plain_tip(with_key(self._tip, self._action.shortcuts())))
+        action = self._action
+        text = with_key(self._tip, action.shortcuts()) if self._tip else action.tip()
+        self._control.setToolTip(plain_tip(text))
 
 
 def button_tip(view: QWidget, command: Command, row: object) -> str:
@@ -379,12 +442,19 @@ class _OnOneRow:
 class CommandButton(QToolButton):
     """Carries out a command on one row; hidden where it does not apply."""
 
-    def __init__(self, command: Command, actions: CommandActions, parent: QWidget) -> None:
+    def __init__(
+        self, command: Command, actions: CommandActions, parent: QWidget, label: str = ""
+    ) -> None:
+        """`label` is shown for the title, where what is around it says the rest."""
         super().__init__(parent)
         self._on_row = _OnOneRow(command, actions)
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._label = label
+        if command.icon:
+            self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setText(command.title)
+        self.setCheckable(command.is_on is not None)
+        self.setText(label or command.title)
+        self.setAccessibleName(command.title)
         self.hide()
         self._recolour()
         self._tell()
@@ -395,23 +465,28 @@ class CommandButton(QToolButton):
     def show_for(self, row: Any) -> None:
         """Offer the command for `row`, if it applies."""
         self._on_row.row = row
-        text = self._on_row.command.title_for(row)
+        command = self._on_row.command
+        text = self._label or command.title_for(row)
         if text != self.text():
             self.setText(text)
         self._tell()
         self.setVisible(self._on_row.is_offered)
+        if command.is_on is not None:
+            self.setChecked(command.is_on(row))
 
     @Slot()
     def _tell(self) -> None:
         self.setToolTip(plain_tip(self._on_row.tip()))
 
-    @Slot()
-    def _on_clicked(self) -> None:
-        self._on_row.run()
+    @Slot(bool)
+    def _on_clicked(self, is_on: bool) -> None:
+        self._on_row.run(is_on=is_on if self.isCheckable() else None)
 
     @Slot()
     def _recolour(self) -> None:
-        self.setIcon(self._on_row.actions.appearance.icon(self._on_row.command.icon))
+        icon = self._on_row.command.icon
+        if icon:
+            self.setIcon(self._on_row.actions.appearance.icon(icon))
 
 
 class CommandCheck(QCheckBox):
@@ -447,21 +522,24 @@ class CommandMenu(QMenu):
         self,
         declared: Iterable[Command],
         actions: CommandActions,
-        chosen: Callable[[], Sequence[Any]],
         parent: QWidget,
+        chosen: Callable[[], Sequence[Any]] = tuple,
     ) -> None:
         super().__init__(parent)
         self._chosen = chosen
         self._room = actions
         self._commands = {self.addAction(command.text): command for command in declared}
         self.aboutToShow.connect(self._on_opening)
-        self.triggered.connect(self._on_triggered)
+        for action in self._commands:
+            action.triggered.connect(self._on_triggered)
 
     @Slot()
     def _on_opening(self) -> None:
         for action, command in self._commands.items():
-            action.setEnabled(bool(command.of(self._chosen())))
+            action.setEnabled(command.applies_to(self._chosen()))
 
-    @Slot(QAction)
-    def _on_triggered(self, action: QAction) -> None:
-        self._room.run(self._commands[action], self._chosen())
+    @Slot()
+    def _on_triggered(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self._room.run(self._commands[action], self._chosen())

@@ -10,11 +10,17 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSplitter, QTreeView, QWidget
 
 from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.commands import CommandAction
 from mcp_progress_monitor.gui.common.json_model import JsonNode, JsonTreeModel
 from mcp_progress_monitor.gui.common.raw_view import RawView
 from mcp_progress_monitor.gui.common.search import MOST, SLICE_S, PlaceSearch, SearchTexts
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
-from mcp_progress_monitor.gui.key_table import give_keys
+from mcp_progress_monitor.gui.page_commands import (
+    EXCLUDE_VALUE,
+    FILTER_VALUE,
+    MESSAGE_SEARCH,
+    SHOW_BYTES,
+)
 from mcp_progress_monitor.gui.theme import GAP_S, Appearance
 from mcp_progress_monitor.protocol.jsonrpc import Elided
 from mcp_progress_monitor.wording.content import pretty, scalar, searchable
@@ -85,14 +91,11 @@ class JsonTree(QTreeView):
     def offer_filters(self) -> None:
         """Add menu actions that filter the traffic by a value, and that find its bytes."""
         first = self.actions()[0]
-        self._filter = QAction("Filter by this value", self)
-        give_keys(self._filter, "message.filter")
+        self._filter = CommandAction(FILTER_VALUE, self)
         self._filter.triggered.connect(self._on_filter)
-        self._exclude = QAction("Exclude this value", self)
-        give_keys(self._exclude, "message.exclude")
+        self._exclude = CommandAction(EXCLUDE_VALUE, self)
         self._exclude.triggered.connect(self._on_exclude)
-        raw = QAction("Show in raw bytes", self)
-        give_keys(raw, "message.bytes")
+        raw = CommandAction(SHOW_BYTES, self)
         raw.triggered.connect(self._on_bytes)
         self.insertAction(first, raw)
         for action in (self._filter, self._exclude):
@@ -262,7 +265,7 @@ class TreeSearch(PlaceSearch):
     """Searches the value in slices; expands only the path to the current match."""
 
     def __init__(self, tree: JsonTree, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(tree, _text(), "message.", appearance, parent)
+        super().__init__(tree, _text(), MESSAGE_SEARCH, appearance, parent)
         self._tree = tree
         self._walk: Iterator[tuple[int, ...] | None] | None = None
         self._hits: list[tuple[int, ...]] = []
@@ -330,12 +333,7 @@ def _text() -> SearchTexts:
     return SearchTexts(
         inside="Search message",
         name="Search names and values of the message",
-        tip=(
-            "Search names and values, ignoring case; F3 goes to the next match, Shift+F3 "
-            "to the previous (Ctrl+Shift+F)"
-        ),
-        previous="Go to the previous match (Shift+F3)",
-        next="Go to the next match (F3)",
+        tip="Search names and values, ignoring case",
     )
 
 

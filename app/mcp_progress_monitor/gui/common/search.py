@@ -8,12 +8,13 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QLabel, QLineEdit, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.key_table import add_keys
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QKeyEvent
 
+    from mcp_progress_monitor.gui.page_commands import SearchCommands
     from mcp_progress_monitor.gui.theme import Appearance
 
 
@@ -68,8 +69,6 @@ class SearchTexts(NamedTuple):
     inside: str  # the placeholder of the field
     name: str  # the accessible name of the field
     tip: str
-    previous: str  # the tip of the button to the previous match
-    next: str
 
 
 class PlaceSearch(QWidget):
@@ -77,15 +76,14 @@ class PlaceSearch(QWidget):
 
     Those that inherit it search in `_search_slice`, which runs again and again while `_slices`
     does, lay out the parts, and set `_at` to the place that is gone to, -1 before any is.
-    Keys work in all of `parent`, those of the commands that begin with `commands` in `KEY_TABLE`;
-    Escape goes to `target`.
+    The keys of `commands` work in all of `parent`; Escape goes to `target`.
     """
 
     def __init__(
         self,
         target: QWidget,
         texts: SearchTexts,
-        commands: str,
+        commands: SearchCommands,
         appearance: Appearance,
         parent: QWidget,
     ) -> None:
@@ -97,8 +95,8 @@ class PlaceSearch(QWidget):
         self._slices.setInterval(0)
         self._slices.timeout.connect(self._on_slice_due)
         self.field = SearchField(texts.inside, texts.name, texts.tip, self)
-        self._previous = search_button(texts.previous, self)
-        self._next = search_button(texts.next, self)
+        self._previous = search_button(commands.previous.tip, self)
+        self._next = search_button(commands.next.tip, self)
         self.count = QLabel(self)
         self.count.setTextFormat(Qt.TextFormat.PlainText)
         self.field.textChanged.connect(self._on_text_changed)
@@ -108,9 +106,9 @@ class PlaceSearch(QWidget):
         self._next.clicked.connect(self._on_next)
         self._previous.clicked.connect(self._on_previous)
         appearance.changed.connect(self._on_appearance_changed)
-        add_keys(parent, f"{commands}find", self.focus)
-        add_keys(parent, f"{commands}next", self._on_next)
-        add_keys(parent, f"{commands}previous", self._on_previous)
+        KeyAction(commands.find, parent, self.focus, self.field, tip=texts.tip)
+        KeyAction(commands.next, parent, self._on_next, self._next)
+        KeyAction(commands.previous, parent, self._on_previous, self._previous)
         self._use_icons()
 
     @Slot()

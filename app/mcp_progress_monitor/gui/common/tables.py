@@ -205,15 +205,6 @@ def dress_tree(tree: QTreeWidget, titles: Sequence[str], name: str) -> None:
     tree.setAccessibleName(name)
 
 
-def row_action(view: QWidget, name: str, text: str, *keys: str) -> QAction:
-    """An action on the rows of `view`, called `name` where keys are set; keys work in `view`."""
-    action = QAction(text, view, shortcutContext=Qt.ShortcutContext.WidgetShortcut)
-    action.setObjectName(name)
-    action.setShortcuts([QKeySequence(key) for key in keys if key])
-    view.addAction(action)
-    return action
-
-
 _ROOM: Final = 6  # pixels by which a row is higher than its text
 _PADDING: Final = 4
 _ARROW: Final = 3

@@ -12,6 +12,7 @@ from PySide6.QtGui import QAction, QKeySequence, QTextCharFormat
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import number, one_line
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import (
     QuietComboBox,
     mark_invalid,
@@ -29,13 +30,14 @@ from mcp_progress_monitor.gui.common.search import (
 )
 from mcp_progress_monitor.gui.console.lines import LINES, StderrLines
 from mcp_progress_monitor.gui.console.view import StderrView, plain_line
-from mcp_progress_monitor.gui.key_table import give_keys
+from mcp_progress_monitor.gui.page_commands import STDERR_CASE, STDERR_PATTERN, STDERR_SEARCH
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from mcp_progress_monitor.gui.common.commands import Command
     from mcp_progress_monitor.protocol.frames import Frame
 
 LINE_LIMIT_S: Final = 0.01
@@ -101,14 +103,14 @@ class StderrSearch(PlaceSearch):
     """Searches lines in slices, including new ones, with case and regular expression options."""
 
     def __init__(self, view: StderrView, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(view, _text(), "stderr.", appearance, parent)
+        super().__init__(view, _text(), STDERR_SEARCH, appearance, parent)
         self._view = view
         self._places: list[SearchHit] = []
         self._finder: LineFinder | None = None
         self._next_line = 0
         self._wrong = ""
-        self.case = self._choice("Match case (Alt+C)", "Aa", "stderr.case")
-        self.pattern = self._choice("Use regular expression (Alt+R)", ".*", "stderr.pattern")
+        self.case = self._choice("Aa", STDERR_CASE, parent)
+        self.pattern = self._choice(".*", STDERR_PATTERN, parent)
         self._lay_out()
         self._connect()
         self._show_count()
@@ -136,11 +138,11 @@ class StderrSearch(PlaceSearch):
         mark_invalid(self.field, self._appearance, is_wrong=bool(self._wrong))
         self._search_slice()
 
-    def _choice(self, tip: str, text: str, command: str) -> QToolButton:
-        button = search_button(tip, self)
+    def _choice(self, text: str, command: Command, pane: QWidget) -> QToolButton:
+        button = search_button(command.title, self)
         button.setText(text)
         button.setCheckable(True)
-        give_keys(button, command)
+        KeyAction(command, pane, button.click, button)
         return button
 
     def _lay_out(self) -> None:
@@ -247,13 +249,7 @@ class StderrSearch(PlaceSearch):
 
 
 def _text() -> SearchTexts:
-    return SearchTexts(
-        inside="Search",
-        name="Search standard error",
-        tip=("Search standard error; F3 goes to the next match, Shift+F3 to the previous (Ctrl+F)"),
-        previous="Go to the previous match (Shift+F3)",
-        next="Go to the next match (F3)",
-    )
+    return SearchTexts(inside="Search", name="Search standard error", tip="Search standard error")
 
 
 _NAME: Final = 40

@@ -9,13 +9,14 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.commands import carries_out
+from mcp_progress_monitor.gui.findings import commands as on_findings
 from mcp_progress_monitor.gui.window_commands import BACK, NEXT_MESSAGE, PREVIOUS_MESSAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_progress_monitor.checking.report import ReportedResult
-    from mcp_progress_monitor.gui.common.commands import Commands
+    from mcp_progress_monitor.gui.common.commands import CommandActions
     from mcp_progress_monitor.gui.findings.model import FindingsModel, Ignored
     from mcp_progress_monitor.gui.findings.pane import FindingsPane
     from mcp_progress_monitor.gui.panes import LazyPane
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _KEPT: Final = "findings/ignored"
 _MOST_IGNORED: Final = 500
+_WAYS: Final = ((NEXT_MESSAGE, "next"), (PREVIOUS_MESSAGE, "previous"), (BACK, "back"))
 
 
 class FindingsController(QObject):
@@ -36,7 +38,7 @@ class FindingsController(QObject):
     def __init__(
         self,
         pane: LazyPane[FindingsPane],
-        commands: Commands,
+        do: CommandActions,
         model: FindingsModel,
         timeline: Timeline,
         preferences: Preferences,
@@ -48,14 +50,16 @@ class FindingsController(QObject):
         self._timeline = timeline
         self._preferences = preferences
         self._open_job = open_job
+        self._do = do
         self._finding: ReportedResult | None = None
         self._at = 0
-        commands.join(self)
+        do.commands.join(self)
         model.set_ignored(_read(preferences.json_of(_KEPT).get("ignored")))
         model.badges_changed.connect(self._on_badges_changed)
         pane.when_made(self._join_pane)
         self._on_badges_changed()
 
+    @carries_out(on_findings.OPEN)
     @Slot(object)
     def jump(self, finding: ReportedResult) -> None:
         self._finding, self._at = finding, 0
@@ -74,11 +78,7 @@ class FindingsController(QObject):
         self._pane.open().set_filter(text)
 
     def _join_pane(self) -> None:
-        pane = self._pane.pane()
-        pane.jump_requested.connect(self.jump)
-        pane.job_opened.connect(self._open_job)
-        pane.issue_requested.connect(self.copy_issue)
-        pane.ignored_changed.connect(self._on_ignored_changed)
+        self._pane.pane().ignored_changed.connect(self._on_ignored_changed)
 
     @carries_out(NEXT_MESSAGE)
     def _next(self) -> None:
@@ -111,7 +111,7 @@ class FindingsController(QObject):
         place = f"{number(self._at + 1)} of {number(len(frames))}"
         if finding.times > len(frames):
             place = f"{place} ({number(finding.times)} in all)"
-        ways = "F7 next, Shift+F7 previous, Ctrl+F7 back"
+        ways = ", ".join(f"{self._do.key_of(each)} {way}".strip() for each, way in _WAYS)
         notice = f"{finding.rule}: {finding.text}. Message {place}. {ways}"
         self.message_requested.emit(frames[self._at], notice)
 
@@ -139,7 +139,12 @@ class FindingsController(QObject):
         self._preferences.keep_json(_KEPT, {"ignored": [list(each) for each in kept]})
         self._model.set_ignored(kept)
 
-    @Slot(object)
+    @carries_out(on_findings.JOB)
+    def _show_job(self, finding: ReportedResult) -> None:
+        if finding.job is not None:
+            self._open_job(finding.job)
+
+    @carries_out(on_findings.ISSUE)
     def copy_issue(self, finding: ReportedResult) -> None:
         """Copy a finding as the text of an issue, without secrets."""
         from mcp_progress_monitor.exports.redaction import Redaction

@@ -19,15 +19,13 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.formatting import count, number
-from mcp_progress_monitor.gui.common.controls import (
-    ElidedLabel,
-    plain_label,
-    plain_tip,
-    set_text_colour,
-)
+from mcp_progress_monitor.gui.common.commands import CommandActions, KeyAction, carries_out
+from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
-from mcp_progress_monitor.gui.common.tables import PlainTable, RowKeys, row_action
+from mcp_progress_monitor.gui.common.tables import PlainTable, RowKeys
+from mcp_progress_monitor.gui.findings import commands as on_findings
+from mcp_progress_monitor.gui.findings.commands import FINDING_MENU, FindingRow
 from mcp_progress_monitor.gui.findings.groups import GROUP, FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
     FINDING,
@@ -38,7 +36,6 @@ from mcp_progress_monitor.gui.findings.model import (
     ServerRules,
 )
 from mcp_progress_monitor.gui.findings.view import FindingTree, SectionsView
-from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.wording import findings as wording
 
@@ -49,6 +46,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.filtering.completion import Completion
+    from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.findings.model import Ignored
 
 _WIDE: Final = 900
@@ -60,33 +58,19 @@ _ABOUT: Final = (
     "Violations by servers and other clients are listed here, with what the specification "
     "requires and how to fix them. “Rules” shows which rules were tested."
 )
-_ACTIONS: Final = (
-    # key, label, icon, shortcut, what it does
-    ("open", "Show in &Traffic", "log", "Return", "Show the first message in Traffic"),
-    ("job", "Show &job", "info", "Ctrl+J", "Show the job of the finding"),
-    ("rule", "Only this &rule", "search", "", "Show only findings of this rule"),
-    ("server", "Only this &server", "search", "", "Show only findings of this server"),
-    (
-        "ignore",
-        "&Ignore this rule for the server",
-        "",
-        "Del",
-        "Hide findings of this rule for the server",
-    ),
-    ("issue", "Copy as &issue text", "copy", "Ctrl+Shift+C", "Copy Markdown without secrets"),
-)
 
 
 class FindingsPane(QWidget):
-    """Lists the findings of a model; every action that leaves the pane is a signal."""
+    """Lists the findings of a model."""
 
-    jump_requested = Signal(object)  # the `Checked` whose first message is to be shown in Traffic
-    job_opened = Signal(object)  # the `JobId` the user wants to see
-    issue_requested = Signal(object)  # the `Checked` to be copied as the text of an issue
     ignored_changed = Signal(object)  # `tuple[Ignored, ...]`: what the user ignores from now on
 
     def __init__(
-        self, model: FindingsModel, appearance: Appearance, parent: QWidget | None = None
+        self,
+        model: FindingsModel,
+        appearance: Appearance,
+        commands: Commands,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.model: Final = model
@@ -115,26 +99,30 @@ class FindingsPane(QWidget):
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
         self.ignored_menu = QMenu(self)
         self._menu = QMenu(self)
-        self._actions: dict[str, QAction] = {}
+        self._menu.setToolTipsVisible(True)
+        self.commands: Final = CommandActions(
+            FINDING_MENU, commands, self.tree, appearance, self._chosen, id_of=_finding_of
+        )
+        commands.join(self)
         self._is_watched = True
         self._second = QTimer(self, interval=_RULES_MS)
         self._second.timeout.connect(self._refresh_rules)
         self._typing = QTimer(self, singleShot=True, interval=_TYPED_MS)
         self._set_up_head()
         self._set_up_tables()
-        self._set_up_actions()
         self._lay_out()
         self._connect()
         self._recolour()
         self._on_findings_changed()
         self._on_ignored_changed()
 
-    def action(self, key: str) -> QAction:
-        return self._actions[key]
-
     def current(self) -> ReportedResult | None:
         finding: ReportedResult | None = self.tree.currentIndex().data(FINDING)
         return finding
+
+    def _chosen(self) -> list[FindingRow]:
+        index, finding = self.tree.currentIndex(), self.current()
+        return [] if finding is None else [FindingRow(finding, bool(index.data(IGNORED)))]
 
     def set_filter(self, text: str) -> None:
         self.show_rules(is_wanted=False)
@@ -167,19 +155,17 @@ class FindingsPane(QWidget):
         field = self.field
         field.setPlaceholderText("Filter: rule == PROG-3, level >= warning, server == …")
         field.setAccessibleName("Filter findings")
-        field.setToolTip("Show only matching findings (Ctrl+F)")
         field.setClearButtonEnabled(True)
         self.ignored.setMenu(self.ignored_menu)
         self.ignored.setToolTip("Show ignored findings, or stop ignoring them")
         self.group_button.setText("Group")
         self.group_button.setCheckable(True)
-        self.group_button.setToolTip("Group findings by rule (Ctrl+Shift+G)")
         self.group_button.setAccessibleName("Group findings by rule")
         self.rules_button.setText("Rules")
         self.rules_button.setCheckable(True)
-        self.rules_button.setToolTip("Show which rules were tested on each server (Ctrl+U)")
         self.rules_button.setAccessibleName("Rules by server")
         self.counts.describe("Number of findings")
+        self.ignored_menu.setToolTipsVisible(True)
         self.notice.hide()
         self.notice.setContentsMargins(GAP, 0, GAP, GAP_S)
 
@@ -194,17 +180,6 @@ class FindingsPane(QWidget):
             self.rules_table.resizeColumnToContents(column)
         self.empty.setContentsMargins(GAP_L, GAP, GAP_L, GAP)
         self.empty.setMinimumSize(1, 1)
-
-    def _set_up_actions(self) -> None:
-        for key, text, _icon, shortcut, tip in _ACTIONS:
-            action = row_action(self.tree, f"findings.{key}", text, shortcut)
-            action.setToolTip(plain_tip(tip))
-            action.setData(key)
-            action.triggered.connect(self._on_triggered)
-            self._actions[key] = action
-            self._menu.addAction(action)
-        self._menu.setToolTipsVisible(True)
-        self.ignored_menu.setToolTipsVisible(True)
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -228,9 +203,9 @@ class FindingsPane(QWidget):
         order_tabs(self)
 
     def _connect(self) -> None:
-        add_keys(self, "findings.find", self.field.setFocus)
-        add_keys(self, "findings.group", self.group_button.toggle)
-        add_keys(self, "findings.rules", self.rules_button.toggle)
+        KeyAction(on_findings.FIND, self, self.field.setFocus, self.field)
+        KeyAction(on_findings.GROUP, self, self.group_button.toggle, self.group_button)
+        KeyAction(on_findings.RULES, self, self.rules_button.toggle, self.rules_button)
         self.group_button.toggled.connect(self._on_group_toggled)
         self._typing.timeout.connect(self._apply)
         self.field.textChanged.connect(self._typing.start)
@@ -303,7 +278,7 @@ class FindingsPane(QWidget):
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:
         if index.data(GROUP) is None:
-            self._actions["open"].trigger()
+            self.commands[on_findings.OPEN].trigger()
         else:
             self.tree.toggle(index)
 
@@ -404,7 +379,7 @@ class FindingsPane(QWidget):
         finding = self.current() if is_listed else None
         rule = self.tree.currentIndex().data(GROUP) if is_listed else None
         self.details.setVisible(finding is not None or rule is not None)
-        self._enable(finding)
+        self.commands.refresh()
         if rule is not None:
             self.details.setAccessibleName("Details of the rule")
             self.details.show_sections(wording.rule_title(rule), wording.advice_sections(rule))
@@ -412,14 +387,6 @@ class FindingsPane(QWidget):
             self.details.setAccessibleName("Details of the finding")
             titled = finding._replace(server=self.model.titles.text(finding.server))
             self.details.show_sections(wording.rule_title(titled.rule), wording.sections(titled))
-
-    def _enable(self, finding: ReportedResult | None) -> None:
-        for action in self._actions.values():
-            action.setEnabled(finding is not None)
-        self._actions["job"].setEnabled(finding is not None and finding.job is not None)
-        is_ignored = bool(self.tree.currentIndex().data(IGNORED))
-        text = "Stop &ignoring it" if is_ignored else "&Ignore this rule for the server"
-        self._actions["ignore"].setText(text)
 
     @Slot()
     def _on_ignored_changed(self) -> None:
@@ -457,25 +424,10 @@ class FindingsPane(QWidget):
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         if self.current() is not None:
+            self.commands.fill(self._menu, (FINDING_MENU,))
             self._menu.popup(self.tree.viewport().mapToGlobal(place))
 
-    @Slot()
-    def _on_triggered(self) -> None:
-        action, finding = self.sender(), self.current()
-        if finding is None or not isinstance(action, QAction):
-            return
-        key = action.data()
-        if key == "open":
-            self.jump_requested.emit(finding)
-        elif key == "job":
-            self.job_opened.emit(finding.job)
-        elif key == "issue":
-            self.issue_requested.emit(finding)
-        elif key == "ignore":
-            self._ignore(finding)
-        else:
-            self._narrow(key, getattr(finding, key))
-
+    @carries_out(on_findings.IGNORE)
     def _ignore(self, finding: ReportedResult) -> None:
         pair = (finding.rule, finding.server)
         if pair in self.model.ignored:
@@ -483,17 +435,21 @@ class FindingsPane(QWidget):
         else:
             self.ignored_changed.emit((*self.model.ignored, pair))
 
-    def _narrow(self, field: str, value: str) -> None:
+    @carries_out(on_findings.RULE, "rule")
+    @carries_out(on_findings.SERVER, "server")
+    def _narrow(self, finding: ReportedResult, field: str) -> None:
         from mcp_progress_monitor.filtering.expressions import quoted  # late: not needed at startup
 
+        value = str(getattr(finding, field))
         plain = value if value.replace("-", "").isalnum() else quoted(value)
         self.set_filter(f"{field} == {plain}")
 
     @Slot()
     def _recolour(self) -> None:
-        for key, _text, icon, _shortcut, _tip in _ACTIONS:
-            if icon:
-                self._actions[key].setIcon(self._appearance.icon(icon))
         set_text_colour(self.empty, self._appearance, Tone.MUTED)
         set_text_colour(self.notice, self._appearance, Tone.BAD)
         self.tree.viewport().update()
+
+
+def _finding_of(row: FindingRow) -> ReportedResult:
+    return row.finding

@@ -18,9 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import paths
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_rows
-from mcp_progress_monitor.gui.key_table import add_keys
+from mcp_progress_monitor.gui.page_commands import FIND_IN_MANUAL
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ManualWindow(QDialog):
         self.search.returnPressed.connect(self._find_next)
         self.list.currentRowChanged.connect(self._on_row_changed)
         self.page.anchorClicked.connect(self._on_link_clicked)
-        add_keys(self, "manual.find", self.search.setFocus)
+        KeyAction(FIND_IN_MANUAL, self, self.search.setFocus, self.search)
         fit_to_screen(self, QSize(880, 640))
         order_tabs(self)
         self.list.setCurrentRow(0)
@@ -80,7 +81,6 @@ class ManualWindow(QDialog):
 
     def _set_up(self) -> None:
         self.search.setAccessibleName("Search the manual")
-        self.search.setToolTip("Show only pages with this text; Enter finds it (Ctrl+F)")
         self.list.setAccessibleName("Pages of the manual")
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)

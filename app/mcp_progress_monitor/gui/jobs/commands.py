@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import Qt
 
 from mcp_progress_monitor.gui.common.commands import Command, Takes, Words
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import CALLS
+from mcp_progress_monitor.snapshots.limits import Limit
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import watched as watched_texts
 from mcp_progress_monitor.wording.jobs import is_left_at_server
@@ -365,5 +368,55 @@ JOBS_MENU: Final = (
     (REMOVE, FORGET),
 )
 """The groups of the window's menu *Jobs*, each beside commands of the window."""
+
+
+class ClockCommands(NamedTuple):
+    """The commands on one limit of the shown job."""
+
+    limit: Limit
+    one: Command
+    ten: Command
+    off: Command
+
+
+def _clock(limit: Limit, key: str) -> ClockCommands:
+    """Declare the commands on `limit`, whose keys all have `key`."""
+    seconds_of, off_of = attrgetter(f"{limit.value}_s"), attrgetter(f"{limit.value}_off_s")
+    name = f"{limit.value} timeout"
+
+    def is_set(job: JobSnapshot) -> bool:
+        return job.clocks is not None and seconds_of(job.clocks) is not None
+
+    def is_off(job: JobSnapshot) -> bool:
+        return job.clocks is not None and off_of(job.clocks) is not None
+
+    def has_limit(job: JobSnapshot) -> bool:
+        return is_set(job) or is_off(job)
+
+    command = partial(Command, where=_WINDOW, takes=Takes.CURRENT, live_only=True)
+    return ClockCommands(
+        limit,
+        command(
+            f"job.{limit.value}-one", f"Extend the {name} by 1 minute", keys=(key,), applies=is_set
+        ),
+        command(
+            f"job.{limit.value}-ten",
+            f"Extend the {name} by 10 minutes",
+            keys=(f"Shift+{key}",),
+            applies=is_set,
+        ),
+        command(
+            f"job.{limit.value}-off",
+            f"Turn off the {name}",
+            keys=(f"Ctrl+{key}",),
+            applies=has_limit,
+            is_on=is_off,
+        ),
+    )
+
+
+IDLE_CLOCK: Final = _clock(Limit.IDLE, "F8")
+TOTAL_CLOCK: Final = _clock(Limit.TOTAL, "F9")
+CLOCK_COMMANDS: Final = (*IDLE_CLOCK[1:], *TOTAL_CLOCK[1:])
 ROW_BUTTONS: Final = (ANSWER, RESUME, PICK_UP, CANCEL)
 """The commands with a button in the rows of jobs that they apply to."""

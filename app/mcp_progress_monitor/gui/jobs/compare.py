@@ -19,12 +19,13 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_label
 from mcp_progress_monitor.gui.common.differences import DifferencesView
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.history import PlainTableModel
-from mcp_progress_monitor.gui.key_table import give_keys
+from mcp_progress_monitor.gui.page_commands import COUNT_AGAIN
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.tracker.estimate import gains
 from mcp_progress_monitor.tracker.history import AxisSpan, span
@@ -194,8 +195,7 @@ class StatisticsDialog(QDialog):
         )
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         refresh = buttons.addButton("&Refresh", QDialogButtonBox.ButtonRole.ActionRole)
-        refresh.setToolTip("Count the calls that there are now (F5)")
-        give_keys(refresh, "statistics.refresh")
+        KeyAction(COUNT_AGAIN, self, refresh.click, refresh)
         refresh.clicked.connect(self.refresh)
         for button in buttons.buttons():
             if isinstance(button, QPushButton):

@@ -20,6 +20,7 @@ from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.gui.jobs.commands import is_kept, is_removable
 from mcp_progress_monitor.gui.window_commands import REMOVE_FINISHED
+from mcp_progress_monitor.snapshots.limits import Limit, Limits
 from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.undo import UndoOffer
     from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
-    from mcp_progress_monitor.snapshots.limits import Limits
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 P = ParamSpec("P")
 
 _LONGEST_NAME: Final = 60
+_MINUTE_S: Final = 60.0
 
 
 class JobsController(QObject):
@@ -76,17 +77,21 @@ class JobsController(QObject):
         for job in jobs:
             self._run_reported(self._engine.calls.reconnect_stream, job)
 
-    @Slot(object, object)
+    @carries_out(commands.IDLE_CLOCK.one, Limits(idle_s=_MINUTE_S))
+    @carries_out(commands.IDLE_CLOCK.ten, Limits(idle_s=10 * _MINUTE_S))
+    @carries_out(commands.TOTAL_CLOCK.one, Limits(total_s=_MINUTE_S))
+    @carries_out(commands.TOTAL_CLOCK.ten, Limits(total_s=10 * _MINUTE_S))
     def extend(self, job: JobId, step: Limits) -> None:
         """Extend the limits of a job by the seconds in `step`."""
         self._run_reported(
             self._engine.calls.extend, job, idle_s=step.idle_s or 0, total_s=step.total_s or 0
         )
 
-    @Slot(object, object)
-    def set_limits(self, job: JobId, limits: Limits) -> None:
-        """Set the limits of a running job."""
-        self._run_reported(self._engine.calls.set_limits, job, limits)
+    @carries_out(commands.IDLE_CLOCK.off, Limit.IDLE)
+    @carries_out(commands.TOTAL_CLOCK.off, Limit.TOTAL)
+    def turn_off(self, job: JobId, is_off: bool, limit: Limit) -> None:
+        """Turn a limit of a running job off, or on again."""
+        self._run_reported(self._engine.calls.turn_limit, job, limit, is_on=not is_off)
 
     def _run_reported(self, work: Callable[P, None], *given: P.args, **named: P.kwargs) -> None:
         """Do quick work; report its error."""

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QPainter, QPalette, QResizeEvent
+from PySide6.QtCore import QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.gui.common.commands import CommandActions, CommandButton, CommandMenu
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import in_row
-from mcp_progress_monitor.gui.jobs.commands import CANCEL, PICK_UP, REISSUE, REPORT, RESUME, TICKS
+from mcp_progress_monitor.gui.jobs.commands import (
+    CANCEL,
+    CLOCK_COMMANDS,
+    IDLE_CLOCK,
+    PICK_UP,
+    REISSUE,
+    REPORT,
+    RESUME,
+    TICKS,
+    TOTAL_CLOCK,
+    ClockCommands,
+)
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
 from mcp_progress_monitor.gui.theme import (
     GAP,
@@ -23,7 +35,6 @@ from mcp_progress_monitor.gui.theme import (
     state_icon,
     tone_of,
 )
-from mcp_progress_monitor.snapshots.limits import Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import watched as watched_texts
@@ -33,105 +44,65 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
-_MINUTE_S: Final = 60
-_KEYS: Final = {Limit.IDLE: "F8", Limit.TOTAL: "F9"}
 _LEAST_TEXT: Final = 48
-_SPARE_S: Final = 60.0
-"""Least time left on a limit that is turned on again, so that it does not end the call at once."""
 
 
 class JobClocks(QWidget):
     """Both time limits in one line; hidden for a job that is over or recorded."""
 
-    extension_requested = Signal(object)
-    """`Limits` with the seconds to add to each."""
-    limits_requested = Signal(object)
-    """`Limits` to hold from now on."""
-
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, actions: CommandActions, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        """`actions` are those of the shown job."""
         super().__init__(parent)
-        self._limits = Limits()
-        self.idle = ClockLine(Limit.IDLE, appearance, self)
-        self.total = ClockLine(Limit.TOTAL, appearance, self)
+        self.idle = ClockLine(IDLE_CLOCK, actions, appearance, self)
+        self.total = ClockLine(TOTAL_CLOCK, actions, appearance, self)
         self.note = QLabel(self)
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         in_row(self.idle, self.total, (self.note, 1), of=self, margins=0, spacing=GAP_L)
-        for line in (self.idle, self.total):
-            line.extension_requested.connect(self._on_extension_requested)
-            line.limit_requested.connect(self._on_limit_requested)
         self.hide()
 
     def show_job(self, job: JobSnapshot) -> None:
-        """Show how much time is left; the elapsed time is needed to turn limits on again."""
+        """Show how much time is left."""
         clocks = job.clocks
         self.setVisible(clocks is not None)
         if clocks is None:
             return
-        self._limits = Limits(clocks.idle_s, clocks.total_s)
-        self.idle.show_left(clocks.idle_s, clocks.idle_left_s, job.silent_s)
-        self.total.show_left(clocks.total_s, clocks.total_left_s, job.elapsed_s)
+        self.idle.show_left(job, clocks.idle_left_s)
+        self.total.show_left(job, clocks.total_left_s)
         text = "paused while a question is open" if clocks.is_suspended else ""
         self.note.setText(text)
         self.note.setToolTip(plain_tip(text))
-
-    def forget(self) -> None:
-        """Forget the limits that were turned off: another job is shown."""
-        self.idle.forget()
-        self.total.forget()
-
-    @Slot(object, int)
-    def _on_extension_requested(self, limit: Limit, seconds: int) -> None:
-        is_idle = limit is Limit.IDLE
-        self.extension_requested.emit(Limits(seconds if is_idle else 0, 0 if is_idle else seconds))
-
-    @Slot(object, object)
-    def _on_limit_requested(self, limit: Limit, seconds: float | None) -> None:
-        is_idle = limit is Limit.IDLE
-        changed = {"idle_s": seconds} if is_idle else {"total_s": seconds}
-        self.limits_requested.emit(self._limits._replace(**changed))
 
 
 class ClockLine(QWidget):
     """One time limit: what is left, and buttons to extend it or turn it off and on."""
 
-    extension_requested = Signal(object, int)
-    """`Limit` and the seconds to add."""
-    limit_requested = Signal(object, object)
-    """`Limit` and its seconds from now on; None is off."""
-
-    def __init__(self, limit: Limit, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        commands: ClockCommands,
+        actions: CommandActions,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._limit = limit
+        self._limit = commands.limit
         self._appearance = appearance
-        self._seconds: float | None = None
-        self._before: float | None = None
-        self._run_s = 0.0
-        name = "idle timeout" if limit is Limit.IDLE else "total timeout"
         self.label = QLabel(self)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setAccessibleDescription(name)
+        self.label.setAccessibleDescription(f"{commands.limit.value} timeout")
         self.label.setMinimumWidth(_LEAST_TEXT)  # its tool tip has the whole text
-        key = _KEYS[limit]
-        one, ten = f"Extend the {name} by 1 minute", f"Extend the {name} by 10 minutes"
-        self.one = self._button("+1 min", one, key)
-        self.ten = self._button("+10 min", ten, f"Shift+{key}")
-        self.off = self._button("Off", f"Turn off the {name}", f"Ctrl+{key}")
-        for button, by in ((self.one, "one"), (self.ten, "ten"), (self.off, "off")):
-            button.setObjectName(f"job.{limit.value}-{by}")
-        self.off.setCheckable(True)
-        self.one.clicked.connect(self._on_one_clicked)
-        self.ten.clicked.connect(self._on_ten_clicked)
-        self.off.clicked.connect(self._on_off_clicked)
+        self.one = CommandButton(commands.one, actions, self, "+1 min")
+        self.ten = CommandButton(commands.ten, actions, self, "+10 min")
+        self.off = CommandButton(commands.off, actions, self, "Off")
         row = in_row(self.label, of=self, margins=0, spacing=GAP_S)
         row.addSpacing(GAP - GAP_S)
         for button in (self.one, self.ten, self.off):
             row.addWidget(button)
 
-    def show_left(self, seconds: float | None, left_s: float | None, run_s: float) -> None:
-        """Show a limit of `seconds` with `left_s` of it, after it ran for `run_s`."""
-        self._seconds, self._run_s = seconds, run_s
-        is_on = seconds is not None
+    def show_left(self, job: JobSnapshot, left_s: float | None) -> None:
+        """Show what is left of the limit of `job`."""
         text = job_texts.limit_left(self._limit.value, left_s)
         if self.label.text() != text:
             self.label.setText(text)
@@ -139,46 +110,14 @@ class ClockLine(QWidget):
         self._colour(
             Tone.WARNING if left_s is not None and left_s < job_texts.NEAR_S else Tone.MUTED
         )
-        self.one.setVisible(is_on)
-        self.ten.setVisible(is_on)
-        self.off.setVisible(is_on or self._before is not None)
-        self.off.setChecked(not is_on)
-
-    def forget(self) -> None:
-        """Forget the limit that was turned off."""
-        self._before = None
-
-    def _button(self, text: str, tip: str, key: str) -> QToolButton:
-        button = QToolButton(self)
-        button.setText(text)
-        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.setShortcut(QKeySequence(key))
-        button.setAccessibleName(tip)
-        native = button.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        button.setToolTip(plain_tip(f"{tip} ({native})"))
-        return button
+        for button in (self.one, self.ten, self.off):
+            button.show_for(job)
 
     def _colour(self, tone: Tone) -> None:
         colour, palette = self._appearance.colour(tone), self.label.palette()
         if palette.color(QPalette.ColorRole.WindowText) != colour:
             palette.setColor(QPalette.ColorRole.WindowText, colour)
             self.label.setPalette(palette)
-
-    @Slot()
-    def _on_one_clicked(self) -> None:
-        self.extension_requested.emit(self._limit, _MINUTE_S)
-
-    @Slot()
-    def _on_ten_clicked(self) -> None:
-        self.extension_requested.emit(self._limit, 10 * _MINUTE_S)
-
-    @Slot(bool)
-    def _on_off_clicked(self, is_off: bool) -> None:
-        if is_off:
-            self._before = self._seconds
-            self.limit_requested.emit(self._limit, None)
-        elif self._before is not None:
-            self.limit_requested.emit(self._limit, max(self._before, self._run_s + _SPARE_S))
 
 
 _BUTTONS: Final = (CANCEL, RESUME, PICK_UP, REISSUE)
@@ -213,7 +152,10 @@ class JobHeader(QWidget):
         self._message = self._label("Message")
         self._stream = self._label("Stream")
         self._bar = _LargeBar(appearance, self)
-        self.clocks = JobClocks(appearance, self)
+        self._on_clocks = CommandActions(
+            CLOCK_COMMANDS, actions.commands, self, appearance, self._shown, id_of=attrgetter("id")
+        )
+        self.clocks = JobClocks(self._on_clocks, appearance, self)
         self.buttons: Final = {each.id: CommandButton(each, actions, self) for each in _BUTTONS}
         self._save = self._make_save_button()
         # Cut in a narrow pane, where their tool tips have the whole text.
@@ -242,6 +184,7 @@ class JobHeader(QWidget):
         self._put(self._message, _text(job), tone if is_bad else Tone.TEXT)
         self._show_stream(job)
         self._bar.show_job(job)
+        self._on_clocks.refresh()
         self.clocks.show_job(job)
         for button in self.buttons.values():
             button.show_for(job)
@@ -286,7 +229,7 @@ class JobHeader(QWidget):
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = CommandMenu((REPORT, TICKS), self._actions, self._shown, button)
+        menu = CommandMenu((REPORT, TICKS), self._actions, button, self._shown)
         button.setMenu(menu)
         return button
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.common.layout import JobSection
     from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.snapshots.limits import Limits
     from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId
     from mcp_progress_monitor.tracker.tracker import Jobs
 
@@ -45,9 +44,6 @@ class JobPane(QWidget):
     """
 
     automatic_limit_changed = Signal(int)
-    extension_requested = Signal(object, object)
-    """`JobId`, and `Limits` with the seconds to add to its clocks."""
-    limits_requested = Signal(object, object)  # `JobId`, and the `Limits` that are to hold for it
     frame_followed = Signal(object)  # the number of a frame to show in Traffic
     search_requested = Signal(object)  # text to search Traffic for
 
@@ -85,8 +81,6 @@ class JobPane(QWidget):
         if rows is not None:
             rows.second_passed.connect(self._refresh)
         self._pages = self._lay_out()
-        self.header.clocks.extension_requested.connect(self._on_extension_requested)
-        self.header.clocks.limits_requested.connect(self._on_limits_requested)
         self.attempts.limit_changed.connect(self.automatic_limit_changed)
         for section in (self.history, self.ticks, self.attempts, self.server_requests, self.task):
             section.frame_followed.connect(self.frame_followed)
@@ -107,8 +101,6 @@ class JobPane(QWidget):
     @Slot(object)
     def show_job(self, job: JobId | None) -> None:
         """Show `job` from now on; None shows none."""
-        if job != self._job:
-            self.header.clocks.forget()
         self._job = job
         if self.findings is not None:
             self.findings.show_job(job)
@@ -211,13 +203,3 @@ class JobPane(QWidget):
     @Slot(int)
     def _on_section_chosen(self, _place: int) -> None:
         self._refresh()
-
-    @Slot(object)
-    def _on_extension_requested(self, step: Limits) -> None:
-        if self._job is not None:
-            self.extension_requested.emit(self._job, step)
-
-    @Slot(object)
-    def _on_limits_requested(self, limits: Limits) -> None:
-        if self._job is not None:
-            self.limits_requested.emit(self._job, limits)

@@ -23,7 +23,7 @@ from mcp_progress_monitor.gui.notifications.desktop import (
 from mcp_progress_monitor.gui.notifications.events import JobEvents, is_wanted, notice_of
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.gui.user_settings import NotificationSettings
-from mcp_progress_monitor.gui.window_commands import MINI
+from mcp_progress_monitor.gui.window_commands import MINI, NOTIFICATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,9 +73,7 @@ class NotificationsController(QObject):
         self._events = JobEvents(time.time())
         self.mini_action: Final = CommandAction(MINI, self)
         self.mini_action.toggled.connect(self._on_mini_toggled)
-        self.on_action: Final = QAction("&Notifications", self)
-        self.on_action.setCheckable(True)
-        self.on_action.setToolTip("Notify while the window is in the background")
+        self.on_action: Final = CommandAction(NOTIFICATIONS, self)
         self.on_action.toggled.connect(self._on_switched)
         bus = BusHere(self)
         self.button: Final = TaskBarButton(bus)

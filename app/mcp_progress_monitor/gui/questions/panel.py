@@ -28,17 +28,17 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import (
     EmptyNote,
     plain_label,
-    plain_tip,
     push_button,
     recolour,
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.layout import controls_in, in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate, dress_side_list
-from mcp_progress_monitor.gui.key_table import add_keys
+from mcp_progress_monitor.gui.page_commands import ACCEPT
 from mcp_progress_monitor.gui.questions.bodies import (
     ElicitationBody,
     RootsBody,
@@ -93,7 +93,6 @@ class QuestionView(QWidget):
         self.note.hide()
         self.accept = self._button(self.body.accept_text, self._on_accept)
         self.accept.setDefault(True)
-        self.accept.setToolTip(plain_tip(f"{_bare(self.body.accept_text)} (Ctrl+Enter)"))
         self.decline = self._button(self.body.decline_text, self._on_decline)
         self.decline.setToolTip("Decline the request")
         self.dismiss = self._button(self.body.dismiss_text, self._on_dismiss)
@@ -107,7 +106,7 @@ class QuestionView(QWidget):
         self.show_job.setToolTip("Show the job that this question belongs to")
         self.show_job.setEnabled(question.job is not None)
         self._lay_out()
-        add_keys(self, "questions.accept", self._on_accept)
+        KeyAction(ACCEPT, self, self._on_accept, self.accept, tip=_bare(self.body.accept_text))
 
     def follow(self, question: Question, about: str) -> None:
         """Update the question and the text about it."""

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import one_line, visible
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import (
     QuietComboBox,
     plain_label,
@@ -34,7 +35,7 @@ from mcp_progress_monitor.gui.common.controls import (
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
-from mcp_progress_monitor.gui.key_table import add_keys
+from mcp_progress_monitor.gui.page_commands import SAVE_RULES
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone
 from mcp_progress_monitor.path_checks import expanded
 from mcp_progress_monitor.snapshots.settings import (
@@ -77,8 +78,7 @@ class ServerSettingsDialog(QDialog):
         self._buttons.rejected.connect(self.reject)
         for keys in (standard.Save, standard.Cancel):
             self._buttons.button(keys).setAutoDefault(False)
-        self._buttons.button(standard.Save).setToolTip("Save (Ctrl+Enter)")
-        add_keys(self, "rules.save", self.accept)
+        KeyAction(SAVE_RULES, self, self.accept, self._buttons.button(standard.Save))
 
     def lay_out(self, about: str, page: QLayout) -> None:
         text = plain_label(self, about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QPalette
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -19,8 +19,14 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.key_table import KEY_TABLE, add_keys
+from mcp_progress_monitor.gui.page_commands import (
+    REPLAY_ALL,
+    REPLAY_NEXT,
+    REPLAY_PLAY,
+    REPLAY_START,
+)
 from mcp_progress_monitor.gui.recordings.replay import SPEEDS, Mode, Replay
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
 
     from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.common.commands import Command
 
 _STEPS: Final = 10_000  # positions of the slider: finer than its pixels
 
@@ -54,10 +61,10 @@ class ReplayBar(QWidget):
         self._begun_when = begun_when
         self._is_wide = False
         self._appearance = appearance
-        self.start = self._button("Go to start", "Go back to the first message", "replay.start")
-        self.play = self._button("Play", "Play or pause", "replay.play")
-        self.next = self._button("Step", "Show the next message", "replay.next")
-        self.all = self._button("Show all", "Show the whole recording at once", "replay.all")
+        self.start = self._button("Go to start", REPLAY_START)
+        self.play = self._button("Play", REPLAY_PLAY)
+        self.next = self._button("Step", REPLAY_NEXT)
+        self.all = self._button("Show all", REPLAY_ALL)
         self.all.setCheckable(True)
         self._speeds = QButtonGroup(self)
         self.speeds = [self._speed_button(place) for place in range(len(SPEEDS))]
@@ -70,16 +77,13 @@ class ReplayBar(QWidget):
         self._recolour()
         self._follow()
 
-    def _button(self, text: str, tip: str, command: str) -> QToolButton:
+    def _button(self, text: str, command: Command) -> QToolButton:
         button = QToolButton(self, autoRaise=True)
         button.setText(text)
         button.setAccessibleName(text)
-        key = KEY_TABLE[command].sequences()[0]
-        native = key.toString(QKeySequence.SequenceFormat.NativeText)
-        button.setToolTip(plain_tip(f"{tip} ({native})"))
         button.setIconSize(QSize(_ICON, _ICON))
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        add_keys(self, command, button.click)
+        KeyAction(command, self, button.click, button)
         return button
 
     def _speed_button(self, place: int) -> QToolButton:

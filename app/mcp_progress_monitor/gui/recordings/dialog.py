@@ -19,11 +19,12 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import show_warning_sign
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.common.tables import dress_tree
-from mcp_progress_monitor.gui.key_table import give_keys
+from mcp_progress_monitor.gui.page_commands import DELETE_RECORDINGS
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ class RecordingsDialog(QDialog):
     def _set_up_fields(self) -> None:
         self.open_button.setToolTip("Open the selected recordings read-only (Enter)")
         self.folder_button.setToolTip("Open the recordings folder")
-        self.delete_button.setToolTip("Delete the selected recordings (Del)")
-        give_keys(self.delete_button, "recordings.delete")
+        KeyAction(DELETE_RECORDINGS, self, self.delete_button.click, self.delete_button)
         for button in (self.open_button, self.folder_button, self.delete_button):
             button.setAutoDefault(False)
 

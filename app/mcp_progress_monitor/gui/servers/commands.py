@@ -181,7 +181,14 @@ SERVER_MENU: Final = (
     (UP, DOWN),
     (REMOVE,),
 )
-"""The menu of a row, in groups: all commands but `OPEN`."""
+"""The menu of a row, in groups: all commands but `OPEN` and `ADD`."""
+ADD: Final = Command(
+    "servers.add",
+    "Add a server",
+    "Add a server; open the arrow for more options",
+    keys=("Ins",),
+    live_only=True,
+)
 SERVER_COMMANDS: Final = (OPEN, *(command for group in SERVER_MENU for command in group))
 
 

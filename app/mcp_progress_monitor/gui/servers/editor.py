@@ -22,9 +22,10 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.formatting import elide, one_line, visible
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_label, read_only_text, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
-from mcp_progress_monitor.gui.key_table import add_keys
+from mcp_progress_monitor.gui.page_commands import SAVE_SERVER
 from mcp_progress_monitor.gui.servers.draft import (
     Draft,
     DraftResult,
@@ -315,11 +316,10 @@ class ServerEditor(QDialog):
         self.buttons.addButton(self.connect_button, role.AcceptRole)
         self.buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         self.connect_button.setDefault(True)
-        self.connect_button.setToolTip("Save and connect (Ctrl+Enter)")
         self.connect_button.clicked.connect(self.accept)
         self.save_button.clicked.connect(self.save_only)
         self.buttons.rejected.connect(self.reject)
-        add_keys(self, "editor.save", self.accept)
+        KeyAction(SAVE_SERVER, self, self.accept, self.connect_button)
 
     def _lay_out(self) -> None:
         self.tabs.addTab(self.server, "Server")

@@ -20,13 +20,13 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.gui.common.commands import CommandActions, Commands
+from mcp_progress_monitor.gui.common.commands import CommandActions, CommandMenu, Commands, KeyTip
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate, dress_side_list
 from mcp_progress_monitor.gui.common.tables import EmptyText, RowKeys
-from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.commands import (
+    ADD,
     COPY,
     OPEN,
     RULES,
@@ -47,6 +47,13 @@ from mcp_progress_monitor.gui.servers.model import (
     has_resource_updates,
 )
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone
+from mcp_progress_monitor.gui.window_commands import (
+    ADD_COMMAND,
+    ADD_URL,
+    EXPORT_SERVERS,
+    IMPORT,
+    WATCH,
+)
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
@@ -198,16 +205,21 @@ class ServerFilterEdit(QLineEdit):
         self._glass.setIcon(self._appearance.icon("search"))
 
 
+_ADDING: Final = (
+    ADD_COMMAND._replace(text="By &command…"),
+    ADD_URL._replace(text="By &URL…"),
+    IMPORT._replace(text="&Import…"),
+    EXPORT_SERVERS._replace(text="&Export…"),
+    WATCH._replace(text="&Watch another client's…"),
+)
+"""The menu of the button *Add a server*, whose title says the rest."""
+
+
 class ServerList(QWidget):
     """One row for each server, with the commands on the selection."""
 
-    server_add_requested = Signal()
-    url_add_requested = Signal()
-    import_requested = Signal()
-    export_requested = Signal()
     log_level_requested = Signal(str, object)
     """A server's name, and the requested level of log messages; None for its default."""
-    watch_clients_requested = Signal()  # the servers of other clients are to be shown
     subscription_requested = Signal(str, str, bool)
     """A server's name, a resource's URI, and whether to subscribe to its updates."""
 
@@ -226,16 +238,22 @@ class ServerList(QWidget):
         self.view = QListView(self)
         self.filter = ServerFilterEdit(self.shown, appearance, self)
         self.commands: Final = CommandActions(
-            SERVER_COMMANDS, commands, self.view, appearance, self._chosen, id_of=attrgetter("name")
+            (ADD, *SERVER_COMMANDS),
+            commands,
+            self.view,
+            appearance,
+            self._chosen,
+            id_of=attrgetter("name"),
         )
         commands.carry_out(COPY, self._copy)
+        commands.carry_out(ADD, commands.run, ADD_COMMAND)
         self._menu = QMenu(self)
         self._levels = LevelMenu(self)
         self._resources = ResourceMenu(self)
         self._add = QToolButton(
             self, autoRaise=True, popupMode=QToolButton.ToolButtonPopupMode.MenuButtonPopup
         )
-        self._adding = QMenu(self)
+        self._adding = CommandMenu(_ADDING, self.commands, self)
         self._heading = SideHeading("Servers", appearance, self)
         self._set_up_view()
         self._set_up_add()
@@ -283,15 +301,7 @@ class ServerList(QWidget):
 
     def _set_up_add(self) -> None:
         self._add.setAccessibleName("Add a server")
-        self._add.setToolTip("Add a server; open the arrow for more options (Ins)")
-        for text, wanted in (
-            ("By &command…", self.server_add_requested),
-            ("By &URL…", self.url_add_requested),
-            ("&Import…", self.import_requested),
-            ("&Export…", self.export_requested),
-            ("&Watch another client's…", self.watch_clients_requested),
-        ):
-            self._adding.addAction(text).triggered.connect(wanted)
+        KeyTip(self._add, self.commands[ADD])
         self._add.setMenu(self._adding)
         self._add.setHidden(self._is_read_only)
         self._heading.add_button(self._add)
@@ -307,8 +317,7 @@ class ServerList(QWidget):
 
     def _connect(self) -> None:
         view = self.view
-        self._add.clicked.connect(self.server_add_requested)
-        add_keys(self.view, "servers.add", self._on_insert, [self._add])
+        self._add.clicked.connect(self.commands[ADD].trigger)
         self._levels.level_chosen.connect(self._on_level_chosen)
         self._resources.subscription_changed.connect(self._on_subscription_changed)
         view.customContextMenuRequested.connect(self._on_menu_requested)
@@ -340,7 +349,7 @@ class ServerList(QWidget):
         if rows:
             self._fill_menu(rows)
         elif not self._is_read_only:
-            self._menu.addAction("&Add a server…").triggered.connect(self.server_add_requested)
+            self._menu.addAction("&Add a server…").triggered.connect(self.commands[ADD].trigger)
             self._menu.addActions(self._adding.actions()[1:])
         self._menu.popup(self.view.viewport().mapToGlobal(place))
 
@@ -361,11 +370,6 @@ class ServerList(QWidget):
         if has_resource_updates(server):
             self._resources.show_server(server)
             self._menu.insertMenu(before, self._resources)
-
-    @Slot()
-    def _on_insert(self) -> None:
-        if not self._is_read_only:
-            self.server_add_requested.emit()
 
     @Slot(QModelIndex)
     def _on_open(self) -> None:

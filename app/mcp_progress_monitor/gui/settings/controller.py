@@ -48,7 +48,7 @@ class SettingsController(QObject):
         shortcuts: Callable[[], Shortcuts],
         engine: Engine | None = None,
     ) -> None:
-        """`shortcuts` are asked for when their page is shown, with those of all panes."""
+        """`shortcuts` are asked for when their page is shown."""
         super().__init__(window)
         self._window = window
         self._settings = settings

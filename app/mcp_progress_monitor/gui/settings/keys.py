@@ -19,14 +19,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from mcp_progress_monitor.gui.common.commands import native
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.common.tables import dress_tree
-from mcp_progress_monitor.gui.shortcuts import FIXED, Command, Shortcuts, native
+from mcp_progress_monitor.gui.shortcuts import FIXED, Shortcuts
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from mcp_progress_monitor.gui.common.commands import Command
 
 _TITLE, _KEYS, _WHERE = range(3)
 _ROLE: Final = int(Qt.ItemDataRole.UserRole)
@@ -122,10 +123,10 @@ class KeysPage(QWidget):
 
     def _fill(self) -> None:
         for command in self._shortcuts.commands():
-            item = self._listed(command.section, command.title)
-            item.setData(_TITLE, _ROLE, command.name)
-            self._commands[command.name] = command
-            self._items[command.name] = item
+            item = self._listed(self._section_of(command), command.title)
+            item.setData(_TITLE, _ROLE, command.id)
+            self._commands[command.id] = command
+            self._items[command.id] = item
         for key, use in FIXED.items():
             item = self._listed("Fixed", use.capitalize())
             item.setText(_KEYS, native([QKeySequence(key)]))
@@ -133,6 +134,9 @@ class KeysPage(QWidget):
         self._refresh()
         # Only now: until then every change would measure all rows.
         self.tree.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+
+    def _section_of(self, command: Command) -> str:
+        return self._shortcuts.sections[command.section].title
 
     def _listed(self, section: str, title: str) -> QTreeWidgetItem:
         """Add a row to its section."""
@@ -164,11 +168,12 @@ class KeysPage(QWidget):
         """Show the current keys, changed ones in bold."""
         clashes = self._shortcuts.clashes()
         for name, command in self._commands.items():
-            item, keys = self._items[name], command.keys
-            item.setText(_KEYS, native(keys))
-            item.setText(_WHERE, "Anywhere" if command.is_wide else command.section)
+            item = self._items[name]
+            item.setText(_KEYS, native(self._shortcuts.keys_of(command)))
+            section = self._section_of(command)
+            item.setText(_WHERE, "Anywhere" if command.is_wide else section)
             font = self.tree.font()
-            item.setFont(_KEYS, emphasised(font) if command.is_changed else font)
+            item.setFont(_KEYS, emphasised(font) if self._shortcuts.is_changed(command) else font)
             others = clashes.get(name, [])
             also = "Also assigned to: " + ", ".join(each.title for each in others)
             icon = self._appearance.icon("warning", Tone.WARNING) if others else None
@@ -181,14 +186,15 @@ class KeysPage(QWidget):
         command = self.command()
         self._wanted = None
         self.edit.blockSignals(True)
-        self.edit.setKeySequence(QKeySequence() if command is None else _first(command.keys))
+        keys = [] if command is None else self._shortcuts.keys_of(command)
+        self.edit.setKeySequence(keys[0] if keys else QKeySequence())
         self.edit.blockSignals(False)
         self._show_note("")
-        for control in (self.edit, self.clear):
-            control.setEnabled(command is not None)
-        self.clear.setEnabled(command is not None and bool(command.keys))
-        self.reset.setEnabled(command is not None and command.is_changed)
-        self.reset_all.setEnabled(any(each.is_changed for each in self._commands.values()))
+        is_changed = self._shortcuts.is_changed
+        self.edit.setEnabled(command is not None)
+        self.clear.setEnabled(bool(keys))
+        self.reset.setEnabled(command is not None and is_changed(command))
+        self.reset_all.setEnabled(any(map(is_changed, self._commands.values())))
 
     def _show_note(self, text: str, tone: Tone = Tone.MUTED, *, can_assign: bool = False) -> None:
         self.message.setText(text)
@@ -226,7 +232,10 @@ class KeysPage(QWidget):
             self._show_note(f"{native([key])} is needed for {conflict.fixed}.", Tone.BAD)
         elif conflict.commands:
             self._wanted = key
-            others = ", ".join(f"{each.section}: {each.title}" for each in conflict.commands)
+            others = ", ".join(
+                f"{self._shortcuts.sections[each.section].title}: {each.title}"
+                for each in conflict.commands
+            )
             self._show_note(
                 f"{native([key])} is the key of {others}.", Tone.WARNING, can_assign=True
             )
@@ -255,7 +264,3 @@ class KeysPage(QWidget):
     @Slot()
     def _on_reset_all(self) -> None:
         self._shortcuts.reset(self._commands.values())
-
-
-def _first(keys: Sequence[QKeySequence]) -> QKeySequence:
-    return keys[0] if keys else QKeySequence()

@@ -21,10 +21,11 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHeaderView, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_label, push_button, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
-from mcp_progress_monitor.gui.key_table import give_keys
+from mcp_progress_monitor.gui.page_commands import CANCEL_TASK, REFRESH_TASKS
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
 from mcp_progress_monitor.protocol.facts import is_terminal, parsed_moment
 from mcp_progress_monitor.wording.jobs import line, moment, status_text
@@ -127,10 +128,10 @@ class TasksDialog(QDialog):
         self.table.activated.connect(self._on_open)
         self.table.selectionModel().selectionChanged.connect(self._enable)
         self.message = plain_label(self)
-        self.refresh = push_button(self, "&Refresh", "Refresh the list of tasks (F5)")
-        give_keys(self.refresh, "tasks.refresh")
-        self.cancel = push_button(self, "&Cancel task", "Cancel the task on the server (Del)")
-        give_keys(self.cancel, "tasks.cancel")
+        self.refresh = push_button(self, "&Refresh")
+        KeyAction(REFRESH_TASKS, self, self.refresh.click, self.refresh)
+        self.cancel = push_button(self, "&Cancel task")
+        KeyAction(CANCEL_TASK, self, self.cancel.click, self.cancel)
         self.open_job = push_button(self, "&Open job", "Open the job of the task (Enter)")
         self.refresh.clicked.connect(self.ask)
         self.cancel.clicked.connect(self._on_cancel)

@@ -20,14 +20,14 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, texts
 from mcp_progress_monitor.formatting import duration, number, one_line, size, visible
-from mcp_progress_monitor.gui.common.commands import KeyTip
+from mcp_progress_monitor.gui.common.commands import CommandAction, KeyAction, KeyTip
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour, typed_text
 from mcp_progress_monitor.gui.common.differences import DifferencesView
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
 from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.raw_view import RawView
-from mcp_progress_monitor.gui.key_table import add_keys
+from mcp_progress_monitor.gui.page_commands import SAVE_NOTE
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.gui.traffic.related import job_at
 from mcp_progress_monitor.protocol.frames import Channel, server_name
@@ -51,8 +51,6 @@ from mcp_progress_monitor.wording.jobs import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from PySide6.QtGui import QAction
 
     from mcp_progress_monitor.gui.followed import JobsFollowed
     from mcp_progress_monitor.gui.traffic.model import TrafficNotes
@@ -184,11 +182,10 @@ class NoteEditor(QDialog):
     def _lay_out(self) -> None:
         kinds = QDialogButtonBox.StandardButton
         self._save = self._buttons.addButton(kinds.Save)
-        self._save.setToolTip("Save the note; an empty note is removed (Ctrl+Enter)")
         self._buttons.addButton(kinds.Cancel).setToolTip("Discard the changes (Esc)")
         self._buttons.accepted.connect(self._on_accepted)
         self._buttons.rejected.connect(self.close)
-        add_keys(self, "note.save", self._on_accepted)
+        KeyAction(SAVE_NOTE, self, self._on_accepted, self._save)
         self._edit.textChanged.connect(self._on_text_changed)
         in_column((self._edit, 1), self._room, self._buttons, of=self, spacing=GAP)
         fit_to_screen(self, QSize(380, 200))
@@ -434,9 +431,9 @@ class MessageDetails(QWidget):
                 "(Ctrl+Alt+C in the table)"
             )
 
-    def tell_key(self, show_job: QAction) -> None:
+    def tell_key(self, show_job: CommandAction) -> None:
         """Let the button of the job say the key of the command that does the same."""
-        KeyTip(self._open_job, "Show the job that this message belongs to", show_job)
+        KeyTip(self._open_job, show_job, "Show the job that this message belongs to")
 
     def _show_job(self, message: Message | None) -> None:
         if self.frame is None or self._timeline is None or self._job is not None:

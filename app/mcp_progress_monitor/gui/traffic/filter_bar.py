@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import (
     ElidedLabel,
     plain_label,
@@ -19,6 +20,7 @@ from mcp_progress_monitor.gui.common.controls import (
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+from mcp_progress_monitor.gui.traffic.commands import CLEAR, FIND, PAUSE
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 
 if TYPE_CHECKING:
@@ -305,9 +307,7 @@ class TrafficFilterBar(QWidget):
         self._field.setPlaceholderText("Filter traffic: text, or token == 7 and dt > 2")
         self._field.setClearButtonEnabled(True)
         self._field.setAccessibleName("Filter traffic")
-        self._field.setToolTip(
-            "Show only messages that match the filter; Ctrl+Space completes, F1 explains (Ctrl+F)"
-        )
+        KeyAction(FIND, self.parentWidget() or self, self.focus_search, self._field)
         self._field.setMinimumWidth(140)
         self._mistake.setContentsMargins(GAP, 0, GAP, GAP_S)
         self._mistake.setAccessibleName("Error in the filter")
@@ -317,14 +317,10 @@ class TrafficFilterBar(QWidget):
         self._help.setAccessibleName("Fields and examples")
         self._help.setToolTip("Show examples, fields and operators of filters (F1)")
         self._pause.setText("Pause")
-        self._pause.setObjectName("traffic.pause")
         self._pause.setCheckable(True)
-        self._pause.setShortcut(QKeySequence("Ctrl+Shift+P"))
-        self._pause.setToolTip("Pause the view; recording continues (Ctrl+Shift+P)")
+        KeyAction(PAUSE, self, self._pause.click, self._pause)
         self._clear.setText("Clear view")
-        self._clear.setObjectName("traffic.clear")
-        self._clear.setShortcut(QKeySequence("Ctrl+L"))
-        self._clear.setToolTip("Hide the current rows without deleting them (Ctrl+L)")
+        KeyAction(CLEAR, self, self._clear.click, self._clear)
         self._show_all.setText("Show cleared")
         self._show_all.setToolTip("Show the cleared rows again")
         self._show_all.hide()

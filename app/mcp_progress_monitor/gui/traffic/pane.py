@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QToolButton, QWidget
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.formatting import count, number
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import RowKeys
-from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
-from mcp_progress_monitor.gui.traffic.commands import JUMPS, MARKS, TrafficActions, TrafficCommands
+from mcp_progress_monitor.gui.traffic.commands import JUMPS, MARKS, SHOW_JOB
+from mcp_progress_monitor.gui.traffic.controller import TrafficController
 from mcp_progress_monitor.gui.traffic.filter_bar import TrafficFilterBar
 from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.gui.traffic.view import TrafficView
@@ -22,10 +22,10 @@ from mcp_progress_monitor.gui.traffic.view import TrafficView
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtCore import QPoint
     from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 
     from mcp_progress_monitor.filtering.completion import Completion
+    from mcp_progress_monitor.gui.common.commands import CommandAction, Commands
     from mcp_progress_monitor.gui.common.json_view import FilterRequest
     from mcp_progress_monitor.gui.followed import JobsFollowed
     from mcp_progress_monitor.gui.traffic.details import MessageDetails
@@ -39,28 +39,21 @@ _LEAST_DETAILS = 110
 
 
 class TrafficPane(QWidget):
-    """Filter bar, table and details; every action is a signal.
+    """Filter bar, table and details.
 
     `jobs` finds the job of a message, `notes` are the marks and notes on messages, kept in memory
     unless they are given. Pausing and clearing affect only the view.
     """
 
-    job_opened = Signal(object)
-    """The `JobId` to show."""
     filter_changed = Signal(object)
     """The `TrafficFilter` in use."""
-    snippet_requested = Signal(object)
-    """The number of the request to copy as a Python snippet."""
-    export_requested = Signal(object)
-    """The `TrafficFilter` of the messages to export."""
-    edit_requested = Signal(object)
-    """The `JobId` to edit and re-issue."""
 
     def __init__(
         self,
         model: TrafficModel,
         jobs: JobsFollowed,
         appearance: Appearance,
+        commands: Commands,
         parent: QWidget | None = None,
         notes: TrafficNotes | None = None,
     ) -> None:
@@ -72,9 +65,9 @@ class TrafficPane(QWidget):
         self._jobs = jobs
         self._appearance = appearance
         self._made_details: MessageDetails | None = None
-        self.actions_ = TrafficActions(self.view, self, appearance)
-        """The actions on a row."""
-        self._commands = TrafficCommands(model, self.view, self.notes, jobs, self.actions_)
+        self.controller: Final = TrafficController(
+            self, model, self.view, self.bar, self.notes, jobs, commands
+        )
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._notice = QLabel(self)
         self._is_divided = False
@@ -98,14 +91,15 @@ class TrafficPane(QWidget):
         details = self._made_details = MessageDetails(
             self._jobs, self.notes, self._appearance, self, titles=self._model.titles
         )
-        details.add_buttons(self.actions_.buttons((*JUMPS, *MARKS), details))
-        details.tell_key(self.actions_.action("show_job"))
+        actions = self.controller.actions
+        details.add_buttons([_button(actions[each], details) for each in (*JUMPS, *MARKS)])
+        details.tell_key(actions[SHOW_JOB])
         details.setMinimumHeight(_LEAST_DETAILS)
         details.hide()
         self._splitter.replaceWidget(1, details)
         self._place.deleteLater()
         self._splitter.setStretchFactor(1, 2)
-        details.job_opened.connect(self.job_opened)
+        details.job_opened.connect(self.controller.job_wanted)
         details.search_requested.connect(self.search_for)
         details.filter_requested.connect(self._on_value_chosen)
         order_tabs(self)  # created late, they would be last in the Tab order
@@ -122,10 +116,6 @@ class TrafficPane(QWidget):
         )
         chosen = " or ".join(f"number >= {first} and number <= {last}" for first, last in spans)
         return wanted._replace(text=f"({wanted.text}) and ({chosen})" if wanted.text else chosen)
-
-    def set_read_only(self) -> None:
-        """Disable everything that needs a server."""
-        self.actions_.action("edit").setVisible(False)
 
     def set_filter(self, wanted: TrafficFilter) -> None:
         """Show only what `wanted` matches."""
@@ -225,27 +215,20 @@ class TrafficPane(QWidget):
         in_column(self.bar, self._notice, (self._splitter, 1), of=self, margins=0, spacing=0)
 
     def _connect_bar(self) -> None:
-        add_keys(self, "traffic.find", self.bar.focus_search)
         self.bar.filter_changed.connect(self._on_filter_changed)
         self.bar.paused_changed.connect(self._on_paused_changed)
         self.bar.clear_requested.connect(self._model.clear_view)
         self.bar.show_all_requested.connect(self._model.show_all)
 
     def _connect(self) -> None:
-        self.view.customContextMenuRequested.connect(self._on_menu_requested)
+        self.view.customContextMenuRequested.connect(self.controller.show_menu)
         self.view.selectionModel().selectionChanged.connect(self._show_status)
         self.view.activated.connect(self._on_activated)
-        self.view.copy_requested.connect(self._commands.copy_lines)
+        self.view.copy_requested.connect(self.controller.copy_lines)
         self.view.place_chosen.connect(self._on_place_chosen)
-        self._commands.term_wanted.connect(self._on_term_wanted)
-        self._commands.filter_wanted.connect(self._set_text)
-        self._commands.place_wanted.connect(self._on_place_wanted)
-        self._commands.job_wanted.connect(self.job_opened)
-        self._commands.edit_wanted.connect(self.edit_requested)
-        self._commands.number_wanted.connect(self.follow_frame)
-        self._commands.said.connect(self._show_note)
-        self._commands.snippet_requested.connect(self.snippet_requested)
-        self._commands.export_requested.connect(self._on_export_requested)
+        self.controller.place_wanted.connect(self._on_place_wanted)
+        self.controller.number_wanted.connect(self.follow_frame)
+        self.controller.said.connect(self._show_note)
         self._model.waiting_changed.connect(self._show_status)
         self._model.search_changed.connect(self._show_status)
         self._model.rowsInserted.connect(self._on_rows_changed)
@@ -259,7 +242,6 @@ class TrafficPane(QWidget):
 
         return complete(text, cursor, self._model.timeline)
 
-    @Slot(object)
     def _set_text(self, text: str) -> None:
         self.set_filter(self.bar.filter()._replace(text=text))
 
@@ -303,15 +285,11 @@ class TrafficPane(QWidget):
         timeline = self._model.timeline
         if not self.details.show_place(timeline, place, delta=delta, mark=mark, findings=found):
             return
-        self._commands.stand_on(place)
+        self.controller.stand_on(place)
         is_first = self.details.isHidden() and not self._is_divided
         self.details.show()
         if is_first:
             self._splitter.setSizes(_FIRST_SHARES)
-
-    @Slot()
-    def _on_export_requested(self) -> None:
-        self.export_requested.emit(self.wanted_for_export())
 
     @Slot(QModelIndex)
     def _on_activated(self, _index: QModelIndex) -> None:
@@ -337,10 +315,6 @@ class TrafficPane(QWidget):
         )
 
     @Slot(object)
-    def _on_menu_requested(self, at: QPoint) -> None:
-        self._commands.show_menu(self.view.viewport().mapToGlobal(at))
-
-    @Slot(object)
     def _on_value_chosen(self, request: FilterRequest) -> None:
         from mcp_progress_monitor.gui.traffic.filtering import (
             value_term,  # late: not needed at startup
@@ -351,10 +325,6 @@ class TrafficPane(QWidget):
             self.bar.add_term(term, is_excluded=request.is_excluded)
         else:
             self._show_note("This value cannot be used in a filter.")
-
-    @Slot(object, bool)
-    def _on_term_wanted(self, term: str, is_excluded: bool) -> None:
-        self.bar.add_term(term, is_excluded=is_excluded)
 
     @Slot(object)
     def _on_filter_changed(self, wanted: TrafficFilter) -> None:
@@ -376,3 +346,13 @@ class TrafficPane(QWidget):
         """Catch up with changes while hidden."""
         super().showEvent(event)
         self._show_status()
+
+
+def _button(action: CommandAction, parent: QWidget) -> QToolButton:
+    button = QToolButton(parent)
+    button.setDefaultAction(action)
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+    button.setAutoRaise(True)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    button.setAccessibleName(action.text())
+    return button

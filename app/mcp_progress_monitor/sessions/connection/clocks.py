@@ -23,6 +23,9 @@ _SUSPENDED_S: Final = 1.0
 Received data is then read for this long before a timeout counts.
 """
 
+_SPARE_S: Final = 60.0
+"""Least time left on a limit that is turned on again, so that it does not end the call at once."""
+
 _ENDLESS: Final = Limits()
 
 
@@ -33,10 +36,20 @@ class CallClock:
     limits can be changed at any time.
     """
 
-    __slots__ = ("_held_s", "_held_since", "_holds", "_limits", "_made", "_stirred", "_touched")
+    __slots__ = (
+        "_held_s",
+        "_held_since",
+        "_holds",
+        "_limits",
+        "_made",
+        "_off",
+        "_stirred",
+        "_touched",
+    )
 
     def __init__(self, now: float, limits: Limits = _ENDLESS) -> None:
         self._limits = limits.checked()
+        self._off = _ENDLESS
         self._holds = 0
         self._held_s = 0.0
         self._held_since: float | None = None
@@ -81,6 +94,24 @@ class CallClock:
         self._limits = limits.checked()
         self.wake()
 
+    def turn_off(self, limit: Limit) -> None:
+        """Disable a limit until it is turned on again."""
+        name = f"{limit.value}_s"
+        seconds = getattr(self._limits, name)
+        if seconds is not None:
+            self._off = self._off._replace(**{name: seconds})
+            self.set_limits(self._limits._replace(**{name: None}))
+
+    def turn_on(self, limit: Limit, now: float) -> None:
+        """Restore a limit that was turned off, with `_SPARE_S` left at least."""
+        name = f"{limit.value}_s"
+        seconds = getattr(self._off, name)
+        if seconds is not None:
+            began = self._touched if limit is Limit.IDLE else self._made
+            least = self._run_s(now) - began + _SPARE_S
+            self._off = self._off._replace(**{name: None})
+            self.set_limits(self._limits._replace(**{name: max(seconds, least)}))
+
     def extend(self, idle_s: float = 0.0, total_s: float = 0.0) -> None:
         """Extend limits by so many seconds; a disabled one stays disabled.
 
@@ -101,6 +132,7 @@ class CallClock:
             None if total is None else max(total, 0.0),
             self._holds > 0,
             *self._limits,
+            *self._off,
         )
 
     def wake(self) -> None:

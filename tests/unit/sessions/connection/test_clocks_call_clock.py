@@ -131,6 +131,20 @@ def test_limits_can_be_switched_off_and_on_while_it_runs() -> None:
     assert clock.read(130.0)[:2] == (None, 10.0)
 
 
+def test_a_limit_that_was_turned_off_is_restored_with_time_to_spare() -> None:
+    clock = CallClock(0.0, Limits(30.0, 3600.0))
+    clock.touch(86.0)
+    clock.turn_off(Limit.IDLE)
+    clock.turn_off(Limit.TOTAL)
+    assert clock.read(100.0) == Clocks(None, None, False, None, None, 30.0, 3600.0)
+    clock.turn_on(Limit.IDLE, 100.0)
+    clock.turn_on(Limit.TOTAL, 100.0)
+    # It has been silent for 14 s of the 30 s that it had.
+    assert clock.read(100.0) == Clocks(60.0, 3500.0, False, 74.0, 3600.0)
+    clock.turn_on(Limit.IDLE, 200.0)
+    assert clock.limits == Limits(74.0, 3600.0)
+
+
 @pytest.mark.parametrize("seconds", [-1, math.nan, math.inf, 1e300])
 def test_what_cannot_be_counted_changes_nothing(seconds: float) -> None:
     clock = CallClock(100.0, Limits(60, 90))
