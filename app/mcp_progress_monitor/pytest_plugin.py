@@ -1,7 +1,7 @@
-"""The pytest fixture `mcp_session_check`, for authors of MCP servers.
+"""The pytest fixtures `mcp_session_check` and `mcp_recorded_server`, for servers and clients.
 
 pytest loads this module in every run of an environment that has the program, so it imports nothing
-of it. What the fixture needs is imported when a test asks for it.
+of it. What a fixture needs is imported when a test asks for it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from mcp_progress_monitor.serving.fixture import RecordedServers
     from mcp_progress_monitor.session_check import SessionCheck
 
 
@@ -27,3 +29,17 @@ def mcp_session_check(tmp_path: Path) -> SessionCheck:
     from mcp_progress_monitor.session_check import SessionCheck
 
     return SessionCheck(tmp_path)
+
+
+@pytest.fixture
+def mcp_recorded_server() -> Iterator[RecordedServers]:
+    """Lets recordings play their servers, to test a client without them.
+
+    server = mcp_recorded_server("night.mcprec")
+    client = start(*server.command)  # or connect to server.url
+    """
+    from mcp_progress_monitor.serving.fixture import RecordedServers
+
+    servers = RecordedServers()
+    yield servers
+    servers.close()

@@ -298,3 +298,36 @@ def test_the_fixtures_of_the_manual_exist() -> None:
     named = set(re.findall(r"`session\.(\w+)", text))
     assert named
     assert {name for name in named - {"path"} if not hasattr(CheckedSession, name)} == set()
+
+
+_CLIENT_TESTS = """
+import json
+import subprocess
+import urllib.request
+
+LISTED = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
+
+
+def test_stdio(mcp_recorded_server):
+    server = mcp_recorded_server("a.mcprec")
+    line = json.dumps(LISTED) + "\\n"
+    done = subprocess.run(server.command, input=line, capture_output=True, text=True)
+    assert json.loads(done.stdout)["result"]["tools"], done.stderr
+
+
+def test_http(mcp_recorded_server):
+    server = mcp_recorded_server("a.mcprec", strict=False)
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    request = urllib.request.Request(server.url, json.dumps(LISTED).encode(), headers)
+    with urllib.request.urlopen(request) as response:
+        assert json.load(response)["result"]["tools"]
+"""
+
+
+def test_a_client_is_tested_without_its_server(tmp_path: Path) -> None:
+    recording = tmp_path / "a.mcprec"
+    command = [*PROGRAM, "tools", "--record", str(recording), "--", *DEMO]
+    subprocess.run(command, check=True, capture_output=True)
+    (tmp_path / "test_client.py").write_text(_CLIENT_TESTS)
+    done = _pytest(tmp_path, "test_client.py")
+    assert "2 passed" in done.stdout, done.stdout + done.stderr

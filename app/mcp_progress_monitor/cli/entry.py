@@ -39,6 +39,7 @@ from mcp_progress_monitor.cli.orders import (
     OpenOrder,
     ProgramOrder,
     ResumeOrder,
+    ServeOrder,
     takes,
 )
 from mcp_progress_monitor.exports.formats import FORMATS
@@ -128,6 +129,18 @@ Examples:
   mcp-progress-monitor open night.mcprec --speed 10
   ssh build cat night.mcprec | mcp-progress-monitor open --follow -
   mcp-progress-monitor open ~/Library/Logs/Claude/mcp-server-files.log
+"""
+
+_SERVE_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor serve night.mcprec
+  mcp-progress-monitor serve night.mcprec --speed max --strict
+  mcp-progress-monitor serve night.mcprec --http 8123
+  mcp-progress-monitor tools -- mcp-progress-monitor serve night.mcprec
+
+\b
+The entry of a client's configuration:
+  {"command": "mcp-progress-monitor", "args": ["serve", "/path/to/night.mcprec"]}
 """
 
 _EXPORT_EXAMPLES = """\b
@@ -296,6 +309,25 @@ def associate(invocation: Invocation, removes: bool) -> int:
     from mcp_progress_monitor.cli.desktop import associate_recordings
 
     return associate_recordings(removes=removes)
+
+
+@program.command(
+    cls=OwnCommand, epilog=_SERVE_EXAMPLES, short_help="Let a recording play its server."
+)
+@own_options
+@takes(ServeOrder)
+def serve(invocation: Invocation, order: ServeOrder) -> int:
+    """Answer a client as the server in the recording FILE answered, without that server.
+
+    A request is matched by its method and parameters. Equal requests get the recorded answers in
+    turn, then the last one again. Progress, log messages, questions of the server, tasks and the
+    reply follow at their recorded pace, with the ids and tokens of the client.
+
+    FILE can be another program's file as well, see "open --help".
+    """
+    from mcp_progress_monitor.cli.serve import serve_recording
+
+    return serve_recording(order)
 
 
 _FIRST_FORMATS = ", ".join(form.what for form in FORMATS[:-1])

@@ -238,6 +238,58 @@ class OpenOrder(WindowOrder):
             raise click.UsageError("Standard input is only read with --follow.")
 
 
+class ServeOrder(Order):
+    """The options of `serve`."""
+
+    file: Path = argument(type=A_PATH)
+    server: str | None = option(
+        "--server",
+        metavar="NAME",
+        help="Serve this server of the recording (default: the first one in it).",
+    )
+    port: int | None = option(
+        "--http",
+        type=click.IntRange(0, 65535),
+        metavar="PORT",
+        help="Serve over HTTP on this port of this machine, 0 for any, instead of on standard input"
+        " and output.",
+    )
+    speed: str = option(
+        "--speed",
+        type=click.Choice(("1", "10", "100", "max")),
+        default="1",
+        help="Answer at the recorded pace (1, the default), 10 or 100 times faster, or at once"
+        " (max).",
+    )
+    is_strict: bool = option(
+        "--strict",
+        is_flag=True,
+        help="Answer requests with other parameters than recorded with an error, instead of with"
+        " the closest recorded answer.",
+    )
+    script: str | None = option(
+        "--script",
+        metavar="FILE",
+        help="Change messages by the rules in FILE, one per line: delay, drop, duplicate, corrupt,"
+        " cut, kill. See tap --help.",
+    )
+    seed: int | None = option(
+        "--seed",
+        type=click.IntRange(0),
+        metavar="N",
+        help="With --script: seed the random numbers, to repeat a run.",
+    )
+    allows_redacted: bool = option(
+        "--allow-redacted",
+        is_flag=True,
+        help="Send answers from which secrets were removed, as they are.",
+    )
+
+    def check(self) -> None:
+        if self.seed is not None and self.script is None:
+            raise click.UsageError("--seed needs --script FILE.")
+
+
 class WaitOrder(Order):
     """The options of every command that waits for jobs.
 

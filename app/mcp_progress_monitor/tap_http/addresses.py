@@ -54,6 +54,22 @@ def read_listen(text: str) -> ListenAddress:
     return ListenAddress(host, int(port))
 
 
+def refusal_of(headers: Mapping[str, str], port: int, own: str, what: str) -> str:
+    """Why a request to `own`, the URL of `what`, is rejected; empty if it is accepted."""
+    host = headers.get("host", "")
+    if not _is_loopback(host, port):
+        return f"The {what} does not answer to the host {host!r}. Use {own}"
+    origin = headers.get("origin")
+    if headers.get("sec-fetch-site") == "cross-site":
+        return f"Pages of other sites may not use the {what}: only those of this machine may"
+    if origin is None:
+        return ""
+    parts = urllib.parse.urlsplit(origin)
+    if parts.scheme in _SCHEMES and _is_loopback(parts.netloc, None):
+        return ""
+    return f"Pages of {origin} may not use the {what}: only those of this machine may"
+
+
 class TapAddresses:
     """The two sides of a tap: clients connect to `own`, the server is at `upstream`."""
 
@@ -123,18 +139,7 @@ class TapAddresses:
 
         Prevents DNS rebinding, by which a web page can reach any address under its own name.
         """
-        host = headers.get("host", "")
-        if not _is_loopback(host, self.listening.port):
-            return f"The tap does not answer to the host {host!r}. Use {self.own}"
-        origin = headers.get("origin")
-        if headers.get("sec-fetch-site") == "cross-site":
-            return "Pages of other sites may not use the tap: only those of this machine may"
-        if origin is None:
-            return ""
-        parts = urllib.parse.urlsplit(origin)
-        if parts.scheme in _SCHEMES and _is_loopback(parts.netloc, None):
-            return ""
-        return f"Pages of {origin} may not use the tap: only those of this machine may"
+        return refusal_of(headers, self.listening.port, self.own, "tap")
 
     def rewritten(self, url: str) -> str:
         """Replace the server's origin in a URL by the tap's; other URLs are unchanged."""

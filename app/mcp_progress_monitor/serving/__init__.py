@@ -1,0 +1,1 @@
+"""A recording in the place of its server."""

@@ -1,0 +1,382 @@
+"""The exchanges of a recording: which requests it has, and what each of them led to.
+
+The index has a place in the file for each request and nothing else, so that its size does not
+depend on how much a server said. It is made while requests are answered already.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import hashlib
+import json
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.frames import Channel, server_name
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.protocol.messages import (
+    CANCELLED,
+    DISCOVER,
+    INITIALIZE,
+    META,
+    PROGRESS,
+    PROGRESS_TOKEN,
+    RELATED_TASK,
+    STATUS_METHODS,
+    TASK_ID,
+)
+from mcp_progress_monitor.serving.lines import Place, RecordedLines, RecordedMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.serving.lines import RecordedLine
+
+MOST_EXCHANGES: Final = 200_000
+_SLICE_S: Final = 0.005
+_CANDIDATES: Final = 50
+"""Requests that are compared to find the closest one; the newest of that tool."""
+_COMPARED: Final = 2_000  # characters of their arguments
+_VARYING: Final = frozenset({META, "inputResponses", "requestState"})
+"""Parameters that differ from call to call; those of the answers to a server's questions too."""
+_OPENINGS: Final = frozenset({INITIALIZE, DISCOVER})
+
+
+class Exchange(NamedTuple):
+    """A recorded request: `name` is the tool, prompt or URI that it names, or empty.
+
+    `is_alone` is True if no other request of its connection was open when it was answered.
+    """
+
+    method: str
+    name: str
+    place: Place
+    connection: str
+    id: Any
+    revision: str = ""
+    is_answered: bool = False
+    is_alone: bool = True
+
+
+class StepKind(enum.Enum):
+    """The meaning of a recorded line for the request that is played."""
+
+    SENT = enum.auto()  # a message of the server, sent as it was
+    TICK = enum.auto()  # progress of the request, with its token replaced
+    ASKED = enum.auto()  # a request of the server, with its id replaced
+    ANSWERED = enum.auto()  # the client's reply to it
+    CANCELLED = enum.auto()  # the client cancelled the request
+    REPLY = enum.auto()  # the reply, with its id replaced
+    STDERR = enum.auto()
+
+
+class Step(NamedTuple):
+    """One thing that followed a request, so many seconds after it."""
+
+    kind: StepKind
+    after_s: float
+    raw: bytes
+    id: Any = None
+
+
+class Found(NamedTuple):
+    """The exchange to play; with `closest`, its parameters differ from those asked for."""
+
+    exchange: Exchange | None
+    closest: Exchange | None = None
+
+
+class RecordedServer:
+    """One server of a recording, as far as it has been indexed."""
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        """Open a recording; `name` is the server, by default the first one in it.
+
+        `UserError` if the file cannot be read, or is not a recording.
+        """
+        self.lines = RecordedLines(path)
+        self.name = name
+        self.others: set[str] = set()
+        """The other servers of the recording."""
+        self.is_indexed = False
+        self.left_out = 0
+        """Requests beyond `MOST_EXCHANGES`, which cannot be played."""
+        self._exchanges: list[Exchange] = []
+        self._by_key: dict[bytes, list[int]] = {}
+        self._by_name: dict[tuple[str, str], list[int]] = {}
+        self._open: dict[str, dict[bytes, int]] = {}
+        """The open requests of each connection, by the JSON of their ids."""
+        self._grown = anyio.Event()
+
+    @property
+    def names(self) -> list[str]:
+        """The tools, prompts and resources that were called, without those left out."""
+        return sorted({name for _, name in self._by_name if name})
+
+    @property
+    def is_empty(self) -> bool:
+        return self.is_indexed and not self._exchanges
+
+    @property
+    def has_opening(self) -> bool:
+        return any((method, "") in self._by_name for method in _OPENINGS)
+
+    @property
+    def count(self) -> int:
+        return len(self._exchanges)
+
+    async def index(self) -> None:
+        """Read the recording to its end, in slices of some milliseconds."""
+        until = time.monotonic() + _SLICE_S
+        for line in self.lines.read(phrase=_ID):
+            if line is not None and line.channel in _WIRE and self._is_served(line.connection):
+                for message in line.messages():
+                    self._take(line.place, line.connection, line.channel, message)
+            if time.monotonic() >= until:
+                self._announce()
+                await checkpoint()
+                until = time.monotonic() + _SLICE_S
+        self.is_indexed = True
+        self._open.clear()
+        self._announce()
+
+    def _announce(self) -> None:
+        grown, self._grown = self._grown, anyio.Event()
+        grown.set()
+
+    def _is_served(self, connection: str) -> bool:
+        server = server_name(connection)
+        if self.name is None:
+            self.name = server
+        if server != self.name:
+            self.others.add(server)
+        return server == self.name
+
+    def _take(
+        self, place: Place, connection: str, channel: Channel, message: RecordedMessage
+    ) -> None:
+        waiting = self._open.setdefault(connection, {})
+        if channel is Channel.SENT and message.is_request:
+            if len(self._exchanges) >= MOST_EXCHANGES:
+                self.left_out += 1
+                return
+            number = len(self._exchanges)
+            method, name = message.method, named_by(message.params)
+            self._exchanges.append(Exchange(method, name, place, connection, message.id))
+            self._by_key.setdefault(key_of(method, message.params), []).append(number)
+            self._by_name.setdefault((method, name), []).append(number)
+            waiting[canonical(message.id)] = number
+        elif channel is Channel.RECEIVED and message.is_reply:
+            ended = waiting.pop(canonical(message.id), None)
+            if ended is not None:
+                exchange = self._exchanges[ended]
+                self._exchanges[ended] = exchange._replace(
+                    is_answered=True,
+                    is_alone=not waiting,
+                    revision=_revision(exchange, message.members),
+                )
+
+    async def find(self, method: str, params: JsonObject, turn: int) -> Found:
+        """Find what was recorded for a request that is made for the time `turn`, from 0.
+
+        Equal requests are answered in the recorded order, the last one again and again. Waits until
+        the recording is indexed, or as far as necessary.
+        """
+        key = key_of(method, params)
+        while True:
+            numbers = self._by_key.get(key, ())
+            if len(numbers) > turn or self.is_indexed:
+                break
+            await self._grown.wait()
+        if numbers:
+            return Found(self._exchanges[numbers[min(turn, len(numbers) - 1)]])
+        return Found(None, self._closest(method, params))
+
+    async def opening(self, method: str, revision: str) -> Exchange | None:
+        """The recorded opening with that revision, else the last one of the method, or None."""
+        while True:
+            numbers = self._by_name.get((method, ""), ())
+            found = [self._exchanges[number] for number in numbers]
+            same = [each for each in found if each.is_answered and each.revision == revision]
+            if same or self.is_indexed:
+                break
+            await self._grown.wait()
+        answered = [each for each in found if each.is_answered]
+        return next(iter(same or answered[-1:]), None)
+
+    def _closest(self, method: str, params: JsonObject) -> Exchange | None:
+        """The recorded request of the same tool with the most similar parameters."""
+        numbers = self._by_name.get((method, named_by(params)), [])[-_CANDIDATES:]
+        wanted = _compared(params)
+
+        def likeness(number: int) -> tuple[bool, float]:
+            exchange = self._exchanges[number]
+            text = _compared(self.request_of(exchange).params)
+            ratio = difflib.SequenceMatcher(None, wanted, text, autojunk=False).ratio()
+            return exchange.is_answered, ratio
+
+        best = max(numbers, key=likeness, default=None)
+        return None if best is None else self._exchanges[best]
+
+    def request_of(self, exchange: Exchange) -> RecordedMessage:
+        """Read the request of an exchange again."""
+        line = next(line for line in self.lines.read(exchange.place) if line is not None)
+        same = (message for message in line.messages() if message.id == exchange.id)
+        return next(same, RecordedMessage(b"{}", {}))
+
+    def steps(self, exchange: Exchange) -> Iterator[Step | None]:
+        """Everything that followed a request, in order; None as a pause while reading on.
+
+        Progress belongs to it by its token, and a task's messages by its id. Other messages of the
+        server belong to the request that was made last and is open, or was the last one.
+        """
+        return _Follower(self, exchange).steps()
+
+
+class _Follower:
+    """Follows one exchange through the lines after its request."""
+
+    def __init__(self, server: RecordedServer, exchange: Exchange) -> None:
+        self._lines = server.lines.read(exchange.place)
+        self._exchange = exchange
+        self._began_at: float | None = None
+        self._token: Any = None
+        self._task: Any = None
+        self._later: set[bytes] = set()  # requests made after this one that are open
+        self._asked: set[bytes] = set()
+        self._is_over = self._is_last = False
+        self._is_replied = False
+
+    def steps(self) -> Iterator[Step | None]:
+        for line in self._lines:
+            if line is None:
+                yield None
+            elif line.connection != self._exchange.connection:
+                continue
+            elif self._began_at is None:
+                self._begin(line.at, line.messages())
+            else:
+                yield from self._of_line(line, max(0.0, line.at - self._began_at))
+            if self._is_over:
+                return
+
+    def _of_line(self, line: RecordedLine, after_s: float) -> Iterator[Step]:
+        if line.channel is Channel.STDERR:
+            if self._is_mine:
+                yield Step(StepKind.STDERR, after_s, line.raw)
+            return
+        if line.channel is Channel.EVENT:
+            self._is_over = line.raw.startswith(_CLOSED)
+            return
+        messages = line.messages()
+        if not messages and line.channel is Channel.RECEIVED and self._is_mine:
+            yield Step(StepKind.SENT, after_s, line.raw)  # a line that is no message
+        take = self._sent if line.channel is Channel.SENT else self._received
+        for message in messages:
+            kind = take(message)
+            if kind is not None:
+                yield Step(kind, after_s, message.raw, message.id)
+
+    def _begin(self, at: float, messages: list[RecordedMessage]) -> None:
+        self._began_at = at
+        for message in messages:
+            if message.is_request and message.id == self._exchange.id:
+                self._token = as_object(message.params.get(META)).get(PROGRESS_TOKEN)
+
+    @property
+    def _is_mine(self) -> bool:
+        """True where a message that names no request belongs to this one."""
+        return not self._later and (not self._is_replied or self._exchange.is_alone)
+
+    def _sent(self, message: RecordedMessage) -> StepKind | None:
+        if message.is_request:
+            if self._is_replied and self._task is None:
+                self._is_over = True
+            elif self._is_replied:
+                self._is_last = True
+            self._later.add(canonical(message.id))
+        elif message.is_reply:
+            return StepKind.ANSWERED if canonical(message.id) in self._asked else None
+        elif message.method == CANCELLED and message.params.get("requestId") == self._exchange.id:
+            return StepKind.CANCELLED
+        return None
+
+    def _received(self, message: RecordedMessage) -> StepKind | None:
+        if message.is_reply:
+            return self._replied(message)
+        if message.method == PROGRESS:
+            is_own = self._token is not None and message.params.get(PROGRESS_TOKEN) == self._token
+            return StepKind.TICK if is_own else None
+        task = as_object(as_object(message.params.get(META)).get(RELATED_TASK)).get(TASK_ID)
+        if message.method in STATUS_METHODS:
+            task = message.params.get(TASK_ID, task)
+        is_own = task == self._task if task is not None else self._is_mine and not self._is_last
+        if not is_own:
+            return None
+        if message.is_request:
+            self._asked.add(canonical(message.id))
+            return StepKind.ASKED
+        return StepKind.SENT
+
+    def _replied(self, message: RecordedMessage) -> StepKind | None:
+        if message.id != self._exchange.id or self._is_replied:
+            self._later.discard(canonical(message.id))
+            return None
+        self._is_replied = True
+        result = as_object(message.members.get("result"))
+        self._task = as_object(result.get("task")).get(TASK_ID, result.get(TASK_ID))
+        return StepKind.REPLY
+
+
+_WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
+_ID: Final = b'"id"'
+"""In the bytes of every request and reply, but of few messages of a flood."""
+_CLOSED: Final = (b'{"event":"closed"', b'{"event":"failed"')
+
+
+def key_of(method: str, params: JsonObject) -> bytes:
+    """Digest what equal requests have in common: method, and parameters that do not vary."""
+    kept = {name: value for name, value in params.items() if name not in _VARYING}
+    try:
+        text = canonical(kept)
+    except (ValueError, RecursionError):
+        text = repr(kept).encode(errors="replace")
+    return hashlib.sha256(method.encode(errors="replace") + b"\n" + text).digest()[:16]
+
+
+def named_by(params: JsonObject) -> str:
+    """The tool, prompt or URI that parameters name; empty if none."""
+    name = params.get("name", params.get("uri"))
+    return name if isinstance(name, str) else ""
+
+
+def _compared(params: JsonObject) -> str:
+    kept = {name: value for name, value in params.items() if name not in _VARYING}
+    try:
+        return json.dumps(kept, sort_keys=True)[:_COMPARED]
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _revision(exchange: Exchange, reply: JsonObject) -> str:
+    if exchange.method not in _OPENINGS:
+        return ""
+    revision = as_object(reply.get("result")).get("protocolVersion")
+    return revision if isinstance(revision, str) else ""
+
+
+def empty_error(server: RecordedServer) -> ErrorDetails:
+    """The error of a recording that has no request to answer."""
+    where = str(server.lines.path)
+    if server.others:
+        what = f"The recording has no server {server.name!r}"
+        return ErrorDetails(what, where, f"It has: {', '.join(sorted(server.others))}.")
+    return ErrorDetails("The recording has no requests, so there is nothing to serve", where)

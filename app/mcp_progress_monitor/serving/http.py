@@ -1,0 +1,380 @@
+"""Serves a recording over Streamable HTTP on this machine, to any number of clients.
+
+A request is answered with an event stream that ends with its reply. What the server sent after a
+reply goes to the client's `GET` stream, if it has one. Clients of 2026-07-28 have no sessions: all
+of them together get the recorded answers to equal requests in turn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import uuid
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+import h11
+from anyio.abc import SocketAttribute
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.lenient_json import array_parts
+from mcp_progress_monitor.protocol.messages import INITIALIZE
+from mcp_progress_monitor.serving.lines import read_message
+from mcp_progress_monitor.serving.session import ServedClient
+from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, JSON, SESSION
+from mcp_progress_monitor.tap_http.addresses import refusal_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from anyio.abc import SocketStream, TaskGroup
+    from anyio.streams.stapled import MultiListener
+
+    from mcp_progress_monitor.serving.exchanges import RecordedServer
+    from mcp_progress_monitor.serving.faults import ServedFaults
+    from mcp_progress_monitor.serving.session import Report, ServeOptions
+
+PATH: Final = "/mcp"
+_CHUNK: Final = 64 * 1024
+_LARGEST_HEAD: Final = 256 * 1024
+_LARGEST_BODY: Final = 128 * 1024 * 1024
+_GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
+_REASONS: Final = {
+    200: "OK",
+    202: "Accepted",
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    413: "Content Too Large",
+    431: "Request Header Fields Too Large",
+}
+
+
+class _Request(NamedTuple):
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+class _HttpSession:
+    """One client, and its `GET` stream if it has one."""
+
+    def __init__(self, client: ServedClient) -> None:
+        self.client = client
+        self.listen: Callable[[bytes], Awaitable[None]] | None = None
+
+
+class _Stream:
+    """Where the messages of one `POST` go: its own event stream until all replies were sent."""
+
+    def __init__(
+        self,
+        session: _HttpSession,
+        send: Callable[[bytes], Awaitable[None]],
+        faults: ServedFaults | None,
+    ) -> None:
+        self._session = session
+        self._send = send
+        self._faults = faults
+        self.replied: list[anyio.Event] = []
+        """Set one by one, as the requests of the `POST` are answered."""
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.replied) and all(event.is_set() for event in self.replied)
+
+    async def send(self, raw: bytes) -> None:
+        faults = self._faults
+        for each in [raw] if faults is None else await faults.changed("server", raw):
+            if not self.is_over:
+                await self._send(each)
+            elif self._session.listen is not None:
+                with contextlib.suppress(*_GONE):
+                    await self._session.listen(each)
+
+    def stderr(self, raw: bytes) -> None:
+        """Drop the line: over HTTP, a client sees no standard error."""
+
+
+class HttpServing:
+    """A recording that listens on a port of this machine."""
+
+    def __init__(
+        self,
+        server: RecordedServer,
+        options: ServeOptions,
+        report: Report,
+        faults: ServedFaults | None = None,
+    ) -> None:
+        self._server = server
+        self._options = options
+        self._report = report
+        self._faults = faults
+        self._listener: MultiListener[SocketStream] | None = None
+        self._sessions: dict[str, _HttpSession] = {}
+        self._tasks: TaskGroup | None = None
+        self._without: _HttpSession | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{PATH}"
+
+    async def open(self, port: int) -> None:
+        """Listen on a port, 0 for any; `UserError` if it is not available."""
+        try:
+            self._listener = await anyio.create_tcp_listener(
+                local_host="127.0.0.1", local_port=port, reuse_port=False
+            )
+        except OSError as error:
+            what, hint = f"Cannot listen on port {port}", "Choose another port, or 0 for any."
+            raise UserError(ErrorDetails(what, "", hint, error.strerror or "")) from error
+        self.port = self._listener.extra(SocketAttribute.local_port)  # noqa: S610  # of anyio
+
+    async def run(self, stop: anyio.Event) -> None:
+        """Answer clients until `stop` is set, or a script kills the server."""
+        assert self._listener is not None  # noqa: S101  # opened before
+        async with self._listener, anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            self._without = self._new_session()
+            tasks.start_soon(self._server.index)
+            tasks.start_soon(self._listener.serve, self._serve)
+            if self._faults is not None:
+                tasks.start_soon(self._faults.run)
+                tasks.start_soon(_set_after, self._faults.killed, stop)
+            await stop.wait()
+            tasks.cancel_scope.cancel()
+
+    def _new_session(self) -> _HttpSession:
+        assert self._tasks is not None  # noqa: S101  # it runs
+        return _HttpSession(ServedClient(self._server, self._options, self._tasks, self._report))
+
+    async def _serve(self, stream: SocketStream) -> None:
+        """Answer one connection; an internal error ends only that one."""
+        try:
+            async with stream:
+                await _Connection(self, stream).run()
+        except _GONE:
+            pass
+        except Exception as error:  # noqa: BLE001  # the others must go on
+            text = formatting.one_line(f"{type(error).__name__}: {error}")
+            self._report(
+                f"A connection was closed because of an internal error: {text}", is_odd=True
+            )
+
+    # What a request asks for
+
+    def refusal(self, request: _Request) -> tuple[int, str] | None:
+        """Why a request is not answered, with its status; None if it is."""
+        why = refusal_of(request.headers, self.port, self.url, "recording")
+        if why:
+            return 403, why
+        if request.path not in {PATH, "/"}:
+            return 404, f"The recording is served at {self.url}"
+        if request.method not in {"POST", "GET", "DELETE"}:
+            return 405, "Use POST, GET or DELETE"
+        return None
+
+    def session_of(self, request: _Request) -> tuple[str, _HttpSession | None]:
+        """The session of a request, made if it begins one; None for one that is not known."""
+        name = request.headers.get(SESSION.lower(), "")
+        if name:
+            return name, self._sessions.get(name)
+        if request.method == "POST" and _begins_session(request.body):
+            name = uuid.uuid4().hex
+            self._sessions[name] = self._new_session()
+            return name, self._sessions[name]
+        return "", self._without
+
+    def end(self, name: str) -> None:
+        session = self._sessions.pop(name, None)
+        if session is not None:
+            session.client.cancel_all()
+
+    async def take(
+        self, request: _Request, session: _HttpSession, send: Callable[[bytes], Awaitable[None]]
+    ) -> None:
+        """Hand the messages of a request to its client; returns when all replies were sent."""
+        faults, stream = self._faults, _Stream(session, send, self._faults)
+        body = request.body.strip()
+        for each in [body] if faults is None else await faults.changed("client", body):
+            stream.replied += await session.client.take(each, stream)
+        for event in stream.replied:
+            await event.wait()
+
+
+class _Connection:
+    """One connection of a client."""
+
+    def __init__(self, serving: HttpServing, stream: SocketStream) -> None:
+        self._serving = serving
+        self._stream = stream
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_HEAD)
+        self._writing = anyio.Lock()
+
+    async def run(self) -> None:
+        """Answer requests until one side ends the connection."""
+        while True:
+            try:
+                request = await self._request()
+            except h11.RemoteProtocolError as error:
+                await self._answer(error.error_status_hint, f"Not valid HTTP: {error}")
+                return
+            if request is None:
+                return
+            await self._respond(request)
+            is_idle = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+            if not is_idle:
+                return
+            self._http.start_next_cycle()
+
+    async def _request(self) -> _Request | None:
+        head = await self._event()
+        if not isinstance(head, h11.Request):
+            return None
+        if self._http.they_are_waiting_for_100_continue:
+            await self._write(h11.InformationalResponse(status_code=100, headers=[]))
+        pieces: list[bytes] = []
+        size = 0
+        while isinstance(piece := await self._event(), h11.Data):
+            size += len(piece.data)
+            if size > _LARGEST_BODY:
+                raise h11.RemoteProtocolError("the body is too large", error_status_hint=413)
+            pieces.append(bytes(piece.data))
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+        path = head.target.decode("latin-1").partition("?")[0]
+        return _Request(head.method.decode("ascii"), path, headers, b"".join(pieces))
+
+    async def _respond(self, request: _Request) -> None:
+        refusal = self._serving.refusal(request)
+        if refusal is not None:
+            await self._answer(*refusal)
+            return
+        name, session = self._serving.session_of(request)
+        if session is None:
+            await self._answer(404, "The session is not known. Initialize a new one")
+        elif request.method == "DELETE":
+            self._serving.end(name)
+            await self._answer(200, "")
+        elif request.method == "GET":
+            await self._listen(name, session)
+        elif not _has_request(request.body):
+            await self._serving.take(request, session, self._send_event)
+            await self._answer(202, "")
+        else:
+            await self._play(request, name, session)
+
+    async def _play(self, request: _Request, name: str, session: _HttpSession) -> None:
+        """Answer with an event stream, or with one message if the client takes no streams."""
+        headers = [(SESSION, name)] if name else []
+        accepted = request.headers.get("accept", EVENTS)
+        if EVENTS not in accepted and "*/*" not in accepted:
+            messages: list[bytes] = []
+
+            async def keep(raw: bytes) -> None:
+                messages.append(raw)
+
+            await self._until_gone(functools.partial(self._serving.take, request, session, keep))
+            await self._answer(200, messages[-1] if messages else "", JSON, headers)
+            return
+        await self._begin_stream(headers)
+        take = functools.partial(self._serving.take, request, session, self._send_event)
+        await self._until_gone(take)
+        await self._write(h11.EndOfMessage())
+
+    async def _listen(self, name: str, session: _HttpSession) -> None:
+        if not name:
+            await self._answer(405, "There is no stream without a session")
+            return
+        await self._begin_stream([(SESSION, name)])
+        session.listen = self._send_event
+        try:
+            await self._until_gone(anyio.sleep_forever)
+        finally:
+            session.listen = None
+
+    async def _until_gone(self, work: Callable[[], Awaitable[Any]]) -> None:
+        """Do something unless the client closes the connection meanwhile."""
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                try:
+                    self._http.receive_data(await self._stream.receive(_CHUNK))
+                except _GONE:
+                    tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch)
+            await work()
+            tasks.cancel_scope.cancel()
+
+    # HTTP
+
+    async def _begin_stream(self, headers: list[tuple[str, str]]) -> None:
+        fields = [
+            ("Content-Type", EVENTS),
+            ("Cache-Control", "no-cache"),
+            ("Transfer-Encoding", "chunked"),
+            *headers,
+        ]
+        await self._write(h11.Response(status_code=200, headers=fields, reason="OK"))
+
+    async def _send_event(self, raw: bytes) -> None:
+        data = b"".join(b"data: " + line + b"\n" for line in raw.splitlines() or [b""])
+        await self._write(h11.Data(data=b"event: message\n" + data + b"\n"))
+
+    async def _answer(
+        self,
+        status: int,
+        body: str | bytes,
+        kind: str = "text/plain; charset=utf-8",
+        headers: list[tuple[str, str]] | None = None,
+    ) -> None:
+        if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+            return
+        data = body if isinstance(body, bytes) else f"{body}\n".encode() if body else b""
+        fields = [("Content-Length", str(len(data))), *(headers or [])]
+        if data:
+            fields.insert(0, ("Content-Type", kind))
+        reason = _REASONS.get(status, "Bad Request")
+        await self._write(h11.Response(status_code=status, headers=fields, reason=reason))
+        await self._write(h11.Data(data=data))
+        await self._write(h11.EndOfMessage())
+
+    async def _write(self, event: h11.Event) -> None:
+        async with self._writing:
+            data = self._http.send(event)
+            if data:
+                await self._stream.send(data)
+
+    async def _event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            try:
+                data = await self._stream.receive(_CHUNK)
+            except anyio.EndOfStream:
+                data = b""
+            self._http.receive_data(data)
+        return event
+
+
+async def _set_after(first: anyio.Event, then: anyio.Event) -> None:
+    await first.wait()
+    then.set()
+
+
+def _bodies(body: bytes) -> list[bytes]:
+    return (array_parts(body) or [body]) if body.lstrip()[:1] == b"[" else [body]
+
+
+def _has_request(body: bytes) -> bool:
+    """Tell whether a body has a message that is to be answered: a request, or no message."""
+    messages = [read_message(each) for each in _bodies(body)]
+    return any(each is None or each.is_request for each in messages)
+
+
+def _begins_session(body: bytes) -> bool:
+    messages = [read_message(each) for each in _bodies(body)]
+    return any(each is not None and each.method == INITIALIZE for each in messages)

@@ -1,0 +1,159 @@
+"""The exchanges of a recording: found by method and parameters, followed to their ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.serving import exchanges
+from mcp_progress_monitor.serving.exchanges import RecordedServer, Step, StepKind
+from tests.taps import HandTap
+from tests.unit.serving.recordings import answer, call, cancelled, indexed, log, notification, tick
+
+
+async def steps_of(
+    path: Path, arguments: dict[str, Any] | None = None, turn: int = 0
+) -> list[Step]:
+    """The steps of a recorded call of `export`, without pauses."""
+    server = await indexed(path)
+    found = await server.find("tools/call", {"name": "export", "arguments": arguments or {}}, turn)
+    assert found.exchange is not None
+    return [step for step in server.steps(found.exchange) if step is not None]
+
+
+def kinds(steps: list[Step]) -> list[StepKind]:
+    return [step.kind for step in steps]
+
+
+async def test_equal_requests_are_answered_in_the_recorded_order(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    for number in range(3):
+        tap.write(tap.sent(call(number, n=number % 2)), tap.received(answer(number)))
+    server = await indexed(tap.path)
+    params = {"name": "export", "arguments": {"n": 0}, "_meta": {"progressToken": "other"}}
+    places = [(await server.find("tools/call", params, turn)).exchange for turn in range(3)]
+    assert [place and place.id for place in places] == [0, 2, 2]
+
+
+async def test_progress_and_reply_follow_at_their_distances(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1, token="a")), tap.received(tick("a", 1), 0.5))
+    tap.write(tap.received(tick("b", 9)), tap.received(answer(1), 0.25))
+    steps = await steps_of(tap.path)
+    assert kinds(steps) == [StepKind.TICK, StepKind.REPLY]
+    assert [step.after_s for step in steps] == pytest.approx([0.5, 0.75], abs=1e-3)
+
+
+async def test_log_messages_belong_to_the_newest_open_request(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1, n=1)), tap.received(log("first")), tap.sent(call(2, n=2)))
+    tap.write(tap.received(log("second")), tap.received(answer(2)), tap.received(log("third")))
+    tap.write(tap.received(answer(1)))
+    first, second = await steps_of(tap.path, {"n": 1}), await steps_of(tap.path, {"n": 2})
+    assert [b"first" in step.raw or b"third" in step.raw for step in first] == [True, True, False]
+    assert [b"second" in step.raw for step in second] == [True, False]
+
+
+async def test_what_follows_the_reply_belongs_to_the_request_before_the_next(
+    tmp_path: Path,
+) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1)), tap.received(answer(1)), tap.received(log("late")))
+    tap.write(tap.sent(call(2, n=2)), tap.received(log("of the next")), tap.received(answer(2)))
+    steps = await steps_of(tap.path)
+    assert kinds(steps) == [StepKind.REPLY, StepKind.SENT]
+
+
+async def test_a_question_is_followed_by_its_answer(tmp_path: Path) -> None:
+    asked = {"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {}}
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1)), tap.received(asked), tap.sent(answer("q")))
+    tap.write(tap.received(answer(1)))
+    assert kinds(await steps_of(tap.path)) == [StepKind.ASKED, StepKind.ANSWERED, StepKind.REPLY]
+
+
+async def test_a_task_is_followed_beyond_its_reply(tmp_path: Path) -> None:
+    created = answer(1, task={"taskId": "t-1", "status": "working"})
+    status = notification("notifications/tasks/status", taskId="t-1", status="completed")
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1, token="a")), tap.received(created), tap.sent(call(2, n=2)))
+    tap.write(tap.received(tick("a", 1)), tap.received(status), tap.received(log("other")))
+    steps = await steps_of(tap.path)
+    assert kinds(steps) == [StepKind.REPLY, StepKind.TICK, StepKind.SENT]
+
+
+async def test_a_recorded_cancel_is_a_step(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1)), tap.sent(cancelled(1)), tap.received(answer(1)))
+    assert kinds(await steps_of(tap.path)) == [StepKind.CANCELLED, StepKind.REPLY]
+
+
+async def test_batches_are_taken_to_pieces(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent([call(1), call(2, n=2)]))  # type: ignore[arg-type]  # a batch
+    tap.write(tap.received([answer(2), answer(1)]))  # type: ignore[arg-type]
+    assert kinds(await steps_of(tap.path)) == [StepKind.REPLY]
+    assert kinds(await steps_of(tap.path, {"n": 2})) == [StepKind.REPLY]
+
+
+async def test_the_closest_request_is_found_by_its_parameters(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    for number, city in enumerate(("Oslo", "Bergen", "Tromsø")):
+        tap.write(tap.sent(call(number, city=city, limit=5)), tap.received(answer(number)))
+    server = await indexed(tap.path)
+    found = await server.find(
+        "tools/call", {"name": "export", "arguments": {"city": "Bergem", "limit": 5}}, 0
+    )
+    assert found.exchange is None
+    assert found.closest is not None
+    assert found.closest.id == 1
+    assert (await server.find("tools/call", {"name": "unknown"}, 0)).closest is None
+
+
+async def test_an_opening_is_chosen_by_its_revision(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    for number, revision in enumerate(("2025-06-18", "2025-11-25")):
+        opening = {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": {}}
+        tap.write(tap.sent(opening), tap.received(answer(number, protocolVersion=revision)))
+    server = await indexed(tap.path)
+    old, other = [await server.opening("initialize", each) for each in ("2025-06-18", "2024-11-05")]
+    assert old is not None
+    assert other is not None
+    assert (old.id, other.id) == (0, 1)
+
+
+async def test_only_one_server_of_a_recording_is_served(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path, "first")
+    tap.write(tap.sent(call(1)), tap.received(answer(1)))
+    tap.name = "second"
+    tap.write(tap.sent(call(2)), tap.received(answer(2)))
+    server = await indexed(tap.path)
+    assert (server.name, server.others, server.count) == ("first", {"second"}, 1)
+    other = await indexed(tap.path, "second")
+    assert other.count == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense\n"])
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.mcprec"
+    path.write_bytes(content)
+    with pytest.raises(UserError):
+        RecordedServer(path)
+
+
+async def test_a_damaged_recording_is_served_as_far_as_it_goes(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1)), b"\x00\xffno line\n", tap.received(answer(1)), b"2026-11")
+    assert kinds(await steps_of(tap.path)) == [StepKind.REPLY]
+
+
+async def test_the_index_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanges, "MOST_EXCHANGES", 2)
+    tap = HandTap(tmp_path)
+    for number in range(5):
+        tap.write(tap.sent(call(number)), tap.received(answer(number)))
+    server = await indexed(tap.path)
+    assert (server.count, server.left_out) == (2, 3)
