@@ -108,10 +108,14 @@ def _hands_off() -> Iterator[None]:
         nobody.deleteLater()
 
 
+def _runs_programs(request: pytest.FixtureRequest) -> bool:
+    return bool({"until_quit", "running"} & vars(request.module).keys())
+
+
 @pytest.fixture(autouse=True)
 def _hooks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program takes the process's hooks for its own: they are given back."""
-    if hasattr(request.module, "until_quit"):
+    if _runs_programs(request):
         monkeypatch.setattr(sys, "excepthook", sys.excepthook)
         monkeypatch.setattr(signal, "signal", print)
 
@@ -123,7 +127,7 @@ def _collected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     Left to itself Python's collector may come by within a step of another thread, such as the next
     program's recorder: the timers then stay, and go off in what is gone (seen as a crash).
     """
-    if not {"until_quit", "running"} & vars(request.module).keys():
+    if not _runs_programs(request):
         yield
         return
     # The tests themselves are frozen: where a program thawed them, each look would take 0.1 s.

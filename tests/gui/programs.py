@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
+from PySide6.QtWidgets import QApplication
 
 from tests.patience import PATIENCE_S
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from PySide6.QtWidgets import QWidget
+
+
+def application() -> QApplication:
+    """The application of all tests of the window."""
+    found = QApplication.instance()
+    assert isinstance(found, QApplication)
+    return found
 
 
 class Runnable(Protocol):

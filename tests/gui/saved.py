@@ -11,23 +11,21 @@ from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.gui.servers.model import ROW
 from mcp_progress_monitor.snapshots.definitions import demo_definition
-from tests.gui.programs import until_quit
+from tests.gui.programs import application, until_quit
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
-
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.servers import ServerState
 
 
-def running(
-    qapp: QApplication, folder: Path, *definitions: ServerDefinition
-) -> AbstractAsyncContextManager[Program]:
+def running(folder: Path, *definitions: ServerDefinition) -> AbstractAsyncContextManager[Program]:
     """A program on `folder`, until the block ends."""
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder, definitions=definitions)))
+    return until_quit(
+        Program(application(), WindowOptions(data_dir=folder, definitions=definitions))
+    )
 
 
 def written_by(mark: Path, name: str = "evil") -> dict[str, Any]:

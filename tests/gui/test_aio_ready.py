@@ -17,7 +17,6 @@ from mcp_progress_monitor.gui.aio import ReadyQueue
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
 
@@ -44,7 +43,7 @@ class _Queued:
 
 
 @pytest.fixture
-def queued(qapp: QApplication) -> Iterator[_Queued]:
+def queued() -> Iterator[_Queued]:
     made = _Queued()
     yield made
     made.close()

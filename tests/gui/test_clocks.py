@@ -10,25 +10,18 @@ from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.jobs.columns import Column
-from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.snapshots.limits import Limits
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
-
-
-def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
-    """A program on `folder`, until the block ends."""
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
 
 
 async def silent_call(program: Program, idle_s: float) -> None:
@@ -63,9 +56,9 @@ def state_of_job(program: Program) -> JobState | None:
 
 
 async def test_a_call_that_is_about_to_run_out_is_extended_in_time_by_a_press(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         await silent_call(program, idle_s=30)
         clocks = program.window.job_pane.header.clocks
         await until(lambda: "idle timeout in" in status_of_row(program))
@@ -81,10 +74,8 @@ async def test_a_call_that_is_about_to_run_out_is_extended_in_time_by_a_press(
         await until(lambda: not clocks.isVisible())
 
 
-async def test_a_press_too_late_is_reported_with_a_message(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_a_press_too_late_is_reported_with_a_message(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         await silent_call(program, idle_s=30)
         program.jobs.extend(99, Limits(60, 0))
         (error,) = program.window.notices.errors()

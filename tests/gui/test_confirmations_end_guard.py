@@ -11,7 +11,7 @@ import anyio
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.confirmations import EndQuestion, RemoveQuestion
@@ -50,11 +50,9 @@ def _given_back() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def called(
-    qapp: QApplication, data_dir: Path, call: dict[str, Any], reached: JobState
-) -> AsyncIterator[Program]:
+async def called(data_dir: Path, call: dict[str, Any], reached: JobState) -> AsyncIterator[Program]:
     """A program with a saved demo server and one job, which has reached a state."""
-    async with running(qapp, data_dir, demo_definition()) as made:
+    async with running(data_dir, demo_definition()) as made:
         await until(lambda: state(made, "demo") is ServerState.CONNECTED)
         made.window.commands.run(on_servers.KEEP, "demo")
         made.calls.call_series(CallSeries((Call("demo", "tools/call", call),)))
@@ -62,8 +60,8 @@ async def called(
         yield made
 
 
-def busy(qapp: QApplication, data_dir: Path) -> AbstractAsyncContextManager[Program]:
-    return called(qapp, data_dir, LONG, JobState.RUNNING)
+def busy(data_dir: Path) -> AbstractAsyncContextManager[Program]:
+    return called(data_dir, LONG, JobState.RUNNING)
 
 
 def job_state(program: Program, place: int = 0) -> JobState | None:
@@ -104,10 +102,8 @@ def is_done(program: Program, action: str, pid: int | None) -> bool:
 
 
 @pytest.mark.parametrize("action", FOUR)
-async def test_a_running_job_ends_only_when_the_user_agrees(
-    qapp: QApplication, data_dir: Path, action: str
-) -> None:
-    async with busy(qapp, data_dir) as program:
+async def test_a_running_job_ends_only_when_the_user_agrees(data_dir: Path, action: str) -> None:
+    async with busy(data_dir) as program:
         pid = program.engine.servers.snapshot("demo").pid
         ask(program, action)
         ask(program, action)
@@ -126,9 +122,9 @@ async def test_a_running_job_ends_only_when_the_user_agrees(
 
 
 async def test_what_is_not_to_be_asked_again_is_done_at_once_until_settings_say_otherwise(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
-    async with busy(qapp, data_dir) as program:
+    async with busy(data_dir) as program:
         ask(program, "Restart")
         questions(program)[0].checkBox().setChecked(True)
         click(questions(program)[0], "Cancel")
@@ -148,20 +144,16 @@ async def test_what_is_not_to_be_asked_again_is_done_at_once_until_settings_say_
 
 
 @pytest.mark.parametrize("action", FOUR)
-async def test_without_a_running_job_nothing_is_asked(
-    qapp: QApplication, data_dir: Path, action: str
-) -> None:
-    async with called(qapp, data_dir, SHORT, JobState.DONE) as program:
+async def test_without_a_running_job_nothing_is_asked(data_dir: Path, action: str) -> None:
+    async with called(data_dir, SHORT, JobState.DONE) as program:
         pid = program.engine.servers.snapshot("demo").pid
         ask(program, action)
         assert questions(program) == []
         await until(lambda: is_done(program, action, pid))
 
 
-async def test_the_key_to_restart_and_the_key_to_quit_ask(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with busy(qapp, data_dir) as program:
+async def test_the_key_to_restart_and_the_key_to_quit_ask(data_dir: Path) -> None:
+    async with busy(data_dir) as program:
         view = program.window.servers.view
         view.setFocus()
         view.setCurrentIndex(view.model().index(0, 0))
@@ -176,10 +168,8 @@ async def test_the_key_to_restart_and_the_key_to_quit_ask(
         assert question.windowModality() is not Qt.WindowModality.ApplicationModal
 
 
-async def test_saving_a_running_server_in_order_to_connect_it_asks(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with busy(qapp, data_dir) as program:
+async def test_saving_a_running_server_in_order_to_connect_it_asks(data_dir: Path) -> None:
+    async with busy(data_dir) as program:
         program.catalogue_dialogs.edit("demo")
         from mcp_progress_monitor.gui.servers.editor import ServerEditor
 
@@ -190,15 +180,15 @@ async def test_saving_a_running_server_in_order_to_connect_it_asks(
         assert job_state(program) is JobState.RUNNING
 
 
-async def test_removing_a_server_says_which_job_it_ends(qapp: QApplication, data_dir: Path) -> None:
-    async with busy(qapp, data_dir) as program:
+async def test_removing_a_server_says_which_job_it_ends(data_dir: Path) -> None:
+    async with busy(data_dir) as program:
         program.window.commands.run(on_servers.REMOVE, "demo")
         (question,) = program.window.findChildren(RemoveQuestion)
         assert "• phases, demo" in question.informativeText()
 
 
-async def test_several_servers_at_once_are_one_question(qapp: QApplication, data_dir: Path) -> None:
-    async with running(qapp, data_dir, demo_definition(), demo_definition()) as program:
+async def test_several_servers_at_once_are_one_question(data_dir: Path) -> None:
+    async with running(data_dir, demo_definition(), demo_definition()) as program:
         names = program.engine.servers.names()
         assert len(names) == 2
         await until(lambda: all(state(program, n) is ServerState.CONNECTED for n in names))
@@ -221,8 +211,8 @@ async def test_several_servers_at_once_are_one_question(qapp: QApplication, data
         await until(lambda: not any(state(program, n).is_up for n in names))
 
 
-async def test_quitting_as_a_signal_does_asks_nothing(qapp: QApplication, data_dir: Path) -> None:
-    async with busy(qapp, data_dir) as program:
+async def test_quitting_as_a_signal_does_asks_nothing(data_dir: Path) -> None:
+    async with busy(data_dir) as program:
         program.quit()  # what a signal calls: tests/integration/test_ways_of_ending.py sends some
         await until(lambda: not program.window.isVisible())
         assert questions(program) == []

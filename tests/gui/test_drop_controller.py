@@ -12,33 +12,26 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.drop_controller import DropKind, Drops, command_of, kind_of
 from mcp_progress_monitor.gui.dropped import dropped
-from mcp_progress_monitor.gui.launch_options import WindowOptions
-from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recordings import controller as recordings_controller
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog
 from mcp_progress_monitor.recording.format import HEADER
 from mcp_progress_monitor.recording.recent import recent_recordings
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 from tests.gui.windows import window_on
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
 pytestmark = pytest.mark.anyio
 COPY = Qt.DropAction.CopyAction
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
-
-
-def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
 
 
 def files(*paths: Path) -> QMimeData:
@@ -115,12 +108,10 @@ def test_the_window_says_what_it_takes_and_hands_it_on(
     assert window.statusBar().currentMessage() == ""
 
 
-async def test_a_program_is_filled_in_and_not_run(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
-) -> None:
+async def test_a_program_is_filled_in_and_not_run(data_dir: Path, tmp_path: Path) -> None:
     script = tmp_path / "my server.py"
     script.write_text("raise SystemExit")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.dropped.emit((str(script),))
         await until(lambda: bool(program.window.findChildren(ServerEditor)))
         (editor,) = program.window.findChildren(ServerEditor)
@@ -135,12 +126,10 @@ async def test_a_program_is_filled_in_and_not_run(
         shown[0].reject()
 
 
-async def test_a_configuration_is_shown_to_be_imported(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
-) -> None:
+async def test_a_configuration_is_shown_to_be_imported(data_dir: Path, tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     path.write_text('{"mcpServers": {"db": {"command": "run-db"}}}')
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.dropped.emit((str(path),))
         await until(lambda: bool(program.window.findChildren(ImportDialog)))
         (dialog,) = program.window.findChildren(ImportDialog)
@@ -150,7 +139,7 @@ async def test_a_configuration_is_shown_to_be_imported(
 
 
 async def test_a_recording_opens_and_is_listed_among_the_last_ones(
-    qapp: QApplication, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Sequence[str]] = []
 
@@ -160,7 +149,7 @@ async def test_a_recording_opens_and_is_listed_among_the_last_ones(
 
     monkeypatch.setattr(recordings_controller, "start_detached", start)
     path = Written().save(tmp_path / "a&b.mcprec")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         menu = program.window.recent_menu
         menu.aboutToShow.emit()
         assert [action.isEnabled() for action in menu.actions()] == [False]
@@ -175,17 +164,15 @@ async def test_a_recording_opens_and_is_listed_among_the_last_ones(
         assert recent_recordings(data_dir) == []
 
 
-async def test_what_is_nothing_of_ours_is_reported(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_what_is_nothing_of_ours_is_reported(data_dir: Path, tmp_path: Path) -> None:
+    async with running(data_dir) as program:
         program.window.dropped.emit((str(tmp_path),))
         await until(lambda: bool(program.window.notices.errors()))
         (error,) = program.window.notices.errors()
         assert error.where == str(tmp_path)
 
 
-async def test_a_recordings_window_takes_recordings_alone(qapp: QApplication) -> None:
+async def test_a_recordings_window_takes_recordings_alone() -> None:
     reported: list[object] = []
     opened: list[object] = []
     holder = QObject()

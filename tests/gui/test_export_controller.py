@@ -185,9 +185,7 @@ async def test_where_it_cannot_be_written_is_reported_with_a_message(
     assert bench.reported.errors[0].what == "Cannot write the file"
 
 
-async def test_leaving_while_writing_leaves_no_half_file(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_leaving_while_writing_leaves_no_half_file(tmp_path: Path) -> None:
     reported = Reports()
     async with BackgroundTasks(reported.tell, _no_bug) as tasks:
         bench = Bench(tasks, _session(), reported)

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
-
 class Station:
     """A publisher that says what a test tells it to."""
 

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 
-from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.panes import LazyPane
-from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.server_log.model import ServerLogModel
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
-
-pytestmark = pytest.mark.usefixtures("qapp")
-
-
-def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
-    """A program on `folder`, until the block ends."""
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
 
 
 class Making:
@@ -67,30 +56,24 @@ def test_a_pane_is_made_once_and_joined_once(qtbot: QtBot) -> None:
     assert pane.dock.widget().isAncestorOf(pane.pane())
 
 
-async def test_every_pane_is_there_soon_after_the_window(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_every_pane_is_there_soon_after_the_window(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         late = program.window.late
         panes = (late.job, late.stderr, late.server_log, late.questions)
         await until(lambda: all(each.is_made for each in panes))
         assert not program.window.docks["questions"].isVisible()
 
 
-async def test_a_pane_that_was_in_front_is_made_as_soon_as_it_is_seen(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_a_pane_that_was_in_front_is_made_as_soon_as_it_is_seen(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         program.window.open_dock("stderr")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         assert program.window.late.stderr.is_made
         assert program.window.stderr_pane.isVisible()
 
 
-async def test_a_pane_behind_another_catches_up_when_it_is_in_front(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_a_pane_behind_another_catches_up_when_it_is_in_front(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         window = program.window
         pane = window.late.server_log.pane()
         window.docks["traffic"].raise_()

@@ -26,12 +26,11 @@ from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.store.resumes import FILE
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.gui.programs import until, until_quit
-from tests.gui.saved import asked, demo_entry, save
+from tests.gui.programs import application, until, until_quit
+from tests.gui.saved import asked, demo_entry, running, save
 from tests.unit.store.samples import PARAMS, begun, opened, query
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from PySide6.QtWidgets import QApplication
@@ -49,11 +48,6 @@ ORIGIN = Origin(
 )
 
 
-def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
-    """A program on `folder`, until the block ends."""
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
-
-
 def set_aside(folder: Path) -> list[str]:
     return [str(path) for path in folder.glob(f"{FILE}.damaged*")]
 
@@ -62,21 +56,19 @@ def reported(program: Program) -> tuple[ErrorDetails, ...]:
     return program.window.notices.errors()
 
 
-async def test_an_empty_folder_gives_three_choices_and_no_complaint(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_an_empty_folder_gives_three_choices_and_no_complaint(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         assert program.window.welcome.isVisible()
         assert reported(program) == ()
 
 
 @pytest.mark.parametrize("is_safe", [False, True])
 async def test_in_safe_mode_nothing_is_connected_before_the_user_does_it(
-    qapp: QApplication, data_dir: Path, is_safe: bool
+    data_dir: Path, is_safe: bool
 ) -> None:
     save(data_dir, demo=demo_entry(connectAtStart=True))
     options = WindowOptions(data_dir=data_dir, is_safe=is_safe)
-    async with until_quit(Program(qapp, options)) as program:
+    async with until_quit(Program(application(), options)) as program:
         said = [error.what for error in reported(program)]
         assert any(what.startswith("Safe mode: no server is connected") for what in said) is is_safe
         assert bool(asked(program)) is not is_safe  # whether it may be connected, which comes first
@@ -85,10 +77,8 @@ async def test_in_safe_mode_nothing_is_connected_before_the_user_does_it(
             await until(lambda: len(asked(program)) == 1)
 
 
-async def test_a_window_closed_before_all_is_opened_starts_no_server(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    program = Program(qapp, WindowOptions(data_dir=data_dir, definitions=(SAVED,)))
+async def test_a_window_closed_before_all_is_opened_starts_no_server(data_dir: Path) -> None:
+    program = Program(application(), WindowOptions(data_dir=data_dir, definitions=(SAVED,)))
     async with anyio.create_task_group() as group:
         group.start_soon(program.run)
         await anyio.lowlevel.checkpoint()
@@ -98,12 +88,10 @@ async def test_a_window_closed_before_all_is_opened_starts_no_server(
     assert not program.window.isVisible()
 
 
-async def test_resumable_jobs_of_earlier_runs_are_there_at_once(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_resumable_jobs_of_earlier_runs_are_there_at_once(data_dir: Path) -> None:
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         (job,) = program.engine.jobs.ids()
         found = program.engine.jobs.snapshot(job)
         assert found is not None
@@ -112,11 +100,9 @@ async def test_resumable_jobs_of_earlier_runs_are_there_at_once(
         assert reported(program) == ()
 
 
-async def test_a_damaged_store_is_reported_once_and_kept(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_damaged_store_is_reported_once_and_kept(data_dir: Path) -> None:
     (data_dir / FILE).write_bytes(b"no database" * 1000)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         (error,) = reported(program)
         assert "damaged" in error.what
         assert error.where in set_aside(data_dir)
@@ -128,23 +114,21 @@ async def test_a_damaged_store_is_reported_once_and_kept(
 
 
 async def test_a_store_of_a_newer_version_is_reported_and_its_jobs_are_shown(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
     query(data_dir, "PRAGMA user_version = 99")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         (error,) = reported(program)
         assert "newer version" in error.what
         assert len(program.engine.jobs.ids()) == 1
 
 
-async def test_resuming_on_a_changed_server_shows_the_saved_command_first(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_resuming_on_a_changed_server_shows_the_saved_command_first(data_dir: Path) -> None:
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         window = program.window
         program.engine.servers.add(SAVED.model_copy(update={"args": ("two",)}))
         window.job_list.select(program.engine.jobs.ids()[0])
@@ -160,12 +144,12 @@ async def test_resuming_on_a_changed_server_shows_the_saved_command_first(
 
 
 async def test_forgetting_deletes_row_and_token(
-    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(undo, "OFFERED_MS", 500)
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         window = program.window
         window.job_list.select(program.engine.jobs.ids()[0])
         window.job_list.commands[REMOVE].trigger()
@@ -178,23 +162,19 @@ async def test_forgetting_deletes_row_and_token(
         assert await store.chains() == []
 
 
-async def test_removing_finished_jobs_keeps_those_that_can_be_resumed(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_removing_finished_jobs_keeps_those_that_can_be_resumed(data_dir: Path) -> None:
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[REMOVE_FINISHED].trigger()
         await anyio.sleep(0.2)
         assert len(program.engine.jobs.ids()) == 1
 
 
-async def test_a_job_is_followed_in_traffic_by_its_token(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_job_is_followed_in_traffic_by_its_token(data_dir: Path) -> None:
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         window = program.window
         window.job_list.select(program.engine.jobs.ids()[0])
         window.job_list.commands[FOLLOW].trigger()
@@ -202,42 +182,36 @@ async def test_a_job_is_followed_in_traffic_by_its_token(
         assert window.traffic_pane.isVisible()
 
 
-async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(data_dir: Path) -> None:
     params = {key: value for key, value in PARAMS.items() if key != "_meta"}
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN._replace(params=params))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.job_list.select(program.engine.jobs.ids()[0])
         program.window.job_list.commands[FOLLOW].trigger()
         assert "earlier run" in reported(program)[-1].what
 
 
-async def test_notes_that_cannot_be_read_are_reported(qapp: QApplication, data_dir: Path) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_notes_that_cannot_be_read_are_reported(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         program.window.traffic_pane.notes.open(data_dir)
         assert reported(program)[-1].what == "Cannot read the notes on this recording"
 
 
-async def test_a_search_from_the_job_pane_filters_traffic(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_a_search_from_the_job_pane_filters_traffic(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         program.window.job_pane.search_requested.emit("eu-west")
         assert program.window.traffic_pane.bar.filter().text == "eu-west"
         assert program.window.traffic_pane.isVisible()
 
 
-async def test_what_was_entered_and_chosen_is_there_after_a_restart(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_what_was_entered_and_chosen_is_there_after_a_restart(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         program.calls.new_call()
         program.window.job_pane.attempts.limit.setValue(12)
     kept = (data_dir / "window.ini").read_text()
     assert "calls=" in kept
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         assert program.window.job_pane.attempts.limit.value() == 12
 
 
@@ -247,7 +221,7 @@ def test_a_program_that_ended_is_freed_with_its_window(
     ended: list[weakref.ref[Program]] = []
 
     async def main() -> int:
-        program = Program(qapp, WindowOptions(data_dir=data_dir))
+        program = Program(application(), WindowOptions(data_dir=data_dir))
         ended.append(weakref.ref(program))
         async with anyio.create_task_group() as group:
             group.start_soon(program.run)
@@ -267,8 +241,8 @@ def test_a_program_that_ended_is_freed_with_its_window(
     assert ended[0]() is None
 
 
-async def test_every_command_is_carried_out_by_somebody(qapp: QApplication, data_dir: Path) -> None:
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+async def test_every_command_is_carried_out_by_somebody(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         commands = program.window.commands
         declared = (*JOB_COMMANDS, *WINDOW_COMMANDS, *GO_TO)
         assert [each.id for each in declared if not commands.is_carried_out(each)] == []

@@ -9,7 +9,7 @@ import pytest
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.confirmations import running_jobs
 from mcp_progress_monitor.gui.jobs.commands import CANCEL, REISSUE
-from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
@@ -20,14 +20,14 @@ from mcp_progress_monitor.playback.following import followed_file
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
+from tests.gui.saved import running
 from tests.taps import HandTap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 
@@ -47,20 +47,18 @@ def states(program: Program | RecordingProgram) -> list[JobState]:
     return [job.state for job in found if job is not None]
 
 
-async def test_what_a_killed_program_followed_is_deleted(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_what_a_killed_program_followed_is_deleted(data_dir: Path) -> None:
     left = data_dir / "followed-x"
     left.mkdir()
     (left / "stdin.lock").touch()
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))):
+    async with running(data_dir):
         await until(lambda: not left.exists())
 
 
 async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
-    qapp: QApplication, data_dir: Path, tap: HandTap
+    data_dir: Path, tap: HandTap
 ) -> None:
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+    async with running(data_dir) as program:
         window = program.window
         await until(lambda: states(program) == [JobState.RUNNING])
         await until(lambda: not window.watched.isHidden())
@@ -100,10 +98,10 @@ async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
 
 
 async def test_the_jobs_pane_of_a_watched_job_offers_nothing_to_send(
-    qapp: QApplication, data_dir: Path, tap: HandTap
+    data_dir: Path, tap: HandTap
 ) -> None:
     assert tap.path.exists()
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+    async with running(data_dir) as program:
         await until(lambda: states(program) == [JobState.RUNNING])
         program._navigation.open_job(1)  # noqa: SLF001
         header = program.window.job_pane.header
@@ -115,11 +113,11 @@ async def test_the_jobs_pane_of_a_watched_job_offers_nothing_to_send(
 
 
 async def test_a_growing_recording_is_followed_in_its_own_window(
-    qapp: QApplication, data_dir: Path, tap: HandTap
+    data_dir: Path, tap: HandTap
 ) -> None:
     playback = Playback(tap.path, followed_file(tap.path))
     options = RecordingOptions(playback, data_dir)
-    async with until_quit(RecordingProgram(qapp, options)) as program:
+    async with until_quit(RecordingProgram(application(), options)) as program:
         await until(lambda: program.replay.mode is Mode.FOLLOWING)
         assert states(program) == [JobState.RUNNING]
         tap.write(tap.tick(4), tap.answer(), tap.closed())
@@ -129,13 +127,13 @@ async def test_a_growing_recording_is_followed_in_its_own_window(
 
 
 async def test_a_job_left_while_no_window_was_open_is_shown_at_the_next_start(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
     tap = HandTap(data_dir / "recordings" / "live", client="Cursor")
     tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), tap.tick(4))
     tap.write(tap.answer(_meta={"nextResumeToken": "T1"}))
     tap.end()
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+    async with running(data_dir) as program:
         await until(lambda: states(program) == [JobState.RESUMABLE])
         (job,) = (program.engine.jobs.snapshot(each) for each in program.engine.jobs.ids())
         assert job is not None

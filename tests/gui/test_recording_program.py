@@ -20,14 +20,13 @@ from mcp_progress_monitor.gui.window_commands import EXPORT, OPEN_RECORDING, WIN
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 
@@ -49,10 +48,10 @@ def recording(tmp_path: Path) -> Path:
 
 
 def showing(
-    qapp: QApplication, recording: Path, data_dir: Path, **options: Any
+    recording: Path, data_dir: Path, **options: Any
 ) -> AbstractAsyncContextManager[RecordingProgram]:
     made = RecordingOptions(Playback(recording), data_dir, **options)
-    return until_quit(RecordingProgram(qapp, made))
+    return until_quit(RecordingProgram(application(), made))
 
 
 async def shown(program: RecordingProgram) -> None:
@@ -64,10 +63,8 @@ def traffic_rows(program: RecordingProgram) -> int:
     return program.window.traffic_pane.view.model().rowCount()
 
 
-async def test_jobs_traffic_and_stderr_are_there_as_live(
-    qapp: QApplication, recording: Path, data_dir: Path
-) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+async def test_jobs_traffic_and_stderr_are_there_as_live(recording: Path, data_dir: Path) -> None:
+    async with showing(recording, data_dir) as program:
         await shown(program)
         (job,) = program.playback.jobs.ids()
         found = program.playback.jobs.snapshot(job)
@@ -81,9 +78,9 @@ async def test_jobs_traffic_and_stderr_are_there_as_live(
 
 
 async def test_the_title_and_a_line_name_the_file_with_date_and_length(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         assert program.window.windowTitle() == "night.mcprec"
         said = " ".join(label.text() for label in program.banner.findChildren(QLabel))
         assert "night.mcprec" in said
@@ -92,9 +89,9 @@ async def test_the_title_and_a_line_name_the_file_with_date_and_length(
 
 
 async def test_nothing_can_be_asked_of_a_server_and_the_tips_say_why(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await shown(program)
         window = program.window
         live = [command for command in WINDOW_COMMANDS if command.live_only]
@@ -111,7 +108,7 @@ async def test_nothing_can_be_asked_of_a_server_and_the_tips_say_why(
 
 
 async def test_a_server_shows_what_the_recording_knows_of_it(
-    qapp: QApplication, tmp_path: Path, data_dir: Path
+    tmp_path: Path, data_dir: Path
 ) -> None:
     made = Written()
     opening: dict[str, Any] = {"protocolVersion": "2025-11-25"}
@@ -122,7 +119,7 @@ async def test_a_server_shows_what_the_recording_knows_of_it(
     tool = {"name": "export", "description": "Writes rows", "inputSchema": {"type": "object"}}
     made.reply(1, 1.0, result={"tools": [tool]})
     made.call(2, "abc", 2.0)
-    async with showing(qapp, made.save(tmp_path / "a.mcprec"), data_dir) as program:
+    async with showing(made.save(tmp_path / "a.mcprec"), data_dir) as program:
         await shown(program)
         window = program.window
         window.servers.view.setCurrentIndex(window.servers.shown.index(0, 0))
@@ -143,11 +140,11 @@ async def test_a_server_shows_what_the_recording_knows_of_it(
 
 
 async def test_a_cut_end_is_reported_once_in_the_line_and_whole_on_demand(
-    qapp: QApplication, tmp_path: Path, data_dir: Path
+    tmp_path: Path, data_dir: Path
 ) -> None:
     file = tmp_path / "cut.mcprec"
     file.write_bytes(written().content[:-20] + b"\x00")
-    async with showing(qapp, file, data_dir) as program:
+    async with showing(file, data_dir) as program:
         await until(lambda: bool(program.banner.errors))
         await shown(program)
         errors = program.banner.errors
@@ -162,9 +159,9 @@ async def test_a_cut_end_is_reported_once_in_the_line_and_whole_on_demand(
 
 
 async def test_a_replay_at_a_speed_begins_with_what_had_happened(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir, speed=1.0) as program:
+    async with showing(recording, data_dir, speed=1.0) as program:
         await until(lambda: traffic_rows(program) >= 1)
         assert program.replay.mode is Mode.PLAYING
         assert traffic_rows(program) < 5
@@ -174,9 +171,9 @@ async def test_a_replay_at_a_speed_begins_with_what_had_happened(
 
 
 async def test_stepping_and_restarting_show_exactly_what_was_replayed(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await shown(program)
         program.bar.start.click()
         await until(lambda: traffic_rows(program) == 0)
@@ -194,9 +191,9 @@ async def test_stepping_and_restarting_show_exactly_what_was_replayed(
 
 
 async def test_a_story_that_was_open_closes_when_the_replay_begins_again(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await shown(program)
         program.window.commands.run(OPEN, program.playback.jobs.ids()[0])
         assert program.window.job_pane.job is not None
@@ -207,19 +204,17 @@ async def test_a_story_that_was_open_closes_when_the_replay_begins_again(
 
 
 async def test_traffic_begins_with_the_filter_that_was_asked_for(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
     text = 'progress >= 80 and token == "abc"'
-    async with showing(qapp, recording, data_dir, filter_text=text) as program:
+    async with showing(recording, data_dir, filter_text=text) as program:
         await shown(program)
         await until(lambda: traffic_rows(program) == 3)
 
 
-async def test_a_recording_of_nothing_is_shown_as_that(
-    qapp: QApplication, tmp_path: Path, data_dir: Path
-) -> None:
+async def test_a_recording_of_nothing_is_shown_as_that(tmp_path: Path, data_dir: Path) -> None:
     file = Written().save(tmp_path / "empty.mcprec")
-    async with showing(qapp, file, data_dir) as program:
+    async with showing(file, data_dir) as program:
         await until(lambda: program.replay.mode is Mode.ENDED)
         assert program.window.job_list.isVisible()
         assert not program.bar.slider.isEnabled()
@@ -227,13 +222,13 @@ async def test_a_recording_of_nothing_is_shown_as_that(
 
 
 async def test_marks_are_kept_beside_the_first_part_whichever_was_opened(
-    qapp: QApplication, tmp_path: Path, data_dir: Path
+    tmp_path: Path, data_dir: Path
 ) -> None:
     written().save(tmp_path / "night.mcprec")
     second = Written(part=2, first=14)
     second.line(Channel.STDERR, b"later", 20.0)
     second.save(tmp_path / "night.2.mcprec")
-    async with showing(qapp, tmp_path / "night.2.mcprec", data_dir) as program:
+    async with showing(tmp_path / "night.2.mcprec", data_dir) as program:
         await shown(program)
         await until(lambda: traffic_rows(program) == 14)
         program.window.traffic_pane.notes.toggle([3])
@@ -241,19 +236,19 @@ async def test_marks_are_kept_beside_the_first_part_whichever_was_opened(
     assert not (tmp_path / "night.2.mcprec.notes.json").exists()
 
 
-async def test_a_picture_is_saved(qapp: QApplication, recording: Path, data_dir: Path) -> None:
+async def test_a_picture_is_saved(recording: Path, data_dir: Path) -> None:
     picture = data_dir / "window.png"
     made = RecordingOptions(Playback(recording), data_dir, screenshot=picture, after_s=0.1)
-    program = RecordingProgram(qapp, made)
+    program = RecordingProgram(application(), made)
     assert await program.run() == 0
     assert QImage(str(picture)).width() >= 900
     program.window.deleteLater()
 
 
 async def test_a_report_and_a_session_can_be_saved_without_a_server(
-    qapp: QApplication, recording: Path, data_dir: Path, tmp_path: Path
+    recording: Path, data_dir: Path, tmp_path: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await shown(program)
         window = program.window
         window.job_list.select(program.playback.jobs.ids()[0])
@@ -266,9 +261,9 @@ async def test_a_report_and_a_session_can_be_saved_without_a_server(
 
 
 async def test_what_a_recording_offers_is_carried_out_by_somebody(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await shown(program)
         commands = program.window.commands
         offered = filter(commands.is_offered, (*JOB_COMMANDS, *WINDOW_COMMANDS, *GO_TO))

@@ -23,14 +23,13 @@ from mcp_progress_monitor.gui.recording_program import (
 )
 from mcp_progress_monitor.playback.playback import Playback
 from tests.architecture.source import ROOT
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
 from tests.patience import PATIENCE_S
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 
@@ -76,9 +75,9 @@ async def opened_again(recording: Path, data_dir: Path) -> bool:
 
 
 async def test_opening_it_again_brings_its_window_to_the_front(
-    qapp: QApplication, recording: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    recording: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = RecordingProgram(qapp, RecordingOptions(Playback(recording), data_dir))
+    program = RecordingProgram(application(), RecordingOptions(Playback(recording), data_dir))
     async with until_quit(program):
         program.window.showMinimized()
         link = recording.with_name("link.mcprec")
@@ -91,7 +90,7 @@ async def test_opening_it_again_brings_its_window_to_the_front(
 
 
 async def test_a_window_that_was_killed_or_hangs_keeps_no_other_from_opening(
-    qapp: QApplication, recording: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    recording: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = another(recording, data_dir, "listen")
     async with await anyio.open_process(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
@@ -114,9 +113,7 @@ async def test_a_window_that_was_killed_or_hangs_keeps_no_other_from_opening(
     parent.deleteLater()
 
 
-async def test_without_a_socket_there_are_several_windows(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_without_a_socket_there_are_several_windows(tmp_path: Path) -> None:
     parent = QObject()
     long = tmp_path / ("x" * 120)
     long.mkdir()

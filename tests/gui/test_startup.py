@@ -19,12 +19,11 @@ from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.startup import WindowStartup
 from mcp_progress_monitor.recording.settings import FOLDER
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
+from tests.gui.saved import running
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
 
 
 class Painted(QObject):
@@ -40,10 +39,8 @@ class Painted(QObject):
         return False
 
 
-def test_the_window_is_painted_before_the_program_behind_it_is_made(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    opening = WindowStartup(qapp, WindowOptions(data_dir=data_dir))
+def test_the_window_is_painted_before_the_program_behind_it_is_made(data_dir: Path) -> None:
+    opening = WindowStartup(application(), WindowOptions(data_dir=data_dir))
     interrupt = signal.getsignal(signal.SIGINT)
     opening.show()
     painted = Painted(opening.window)
@@ -57,25 +54,23 @@ def test_the_window_is_painted_before_the_program_behind_it_is_made(
     opening.window.deleteLater()
 
 
-async def test_a_program_takes_up_the_window_that_is_there(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_program_takes_up_the_window_that_is_there(data_dir: Path) -> None:
     options = WindowOptions(data_dir=data_dir)
-    opening = WindowStartup(qapp, options)
+    opening = WindowStartup(application(), options)
     opening.show()
     before = opening.status.text
-    async with until_quit(Program(qapp, options, opening)) as program:
+    async with until_quit(Program(application(), options, opening)) as program:
         assert program.window is opening.window
         assert opening.models.followed.source is program.engine
         assert opening.status.text.split(" · ")[:2] == before.split(" · ")[:2]
 
 
 async def test_the_jobs_pane_that_was_left_in_front_shows_jobs_once_there_are_some(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as first:
+    async with running(data_dir) as first:
         first.window.open_dock("job")
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+    async with running(data_dir) as program:
         assert program.window.late.job.is_made
         program.servers.start_demo()
         await until(lambda: bool(program.engine.jobs.ids()))
@@ -87,10 +82,8 @@ async def test_the_jobs_pane_that_was_left_in_front_shows_jobs_once_there_are_so
         assert any(found.name in each for each in texts)
 
 
-async def test_a_window_that_is_closed_before_the_program_is_made_ends_it(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    opening = WindowStartup(qapp, WindowOptions(data_dir=data_dir))
+async def test_a_window_that_is_closed_before_the_program_is_made_ends_it(data_dir: Path) -> None:
+    opening = WindowStartup(application(), WindowOptions(data_dir=data_dir))
     opening.show()
     opening.window.close_requested.emit()
     with anyio.fail_after(30):
@@ -100,17 +93,17 @@ async def test_a_window_that_is_closed_before_the_program_is_made_ends_it(
 
 
 async def test_what_is_wrong_with_the_settings_of_recordings_is_reported_in_the_first_window(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
     (data_dir / FOLDER).mkdir()
     (data_dir / FOLDER / "settings.json").write_text('{"is_on": 7}')
     options = WindowOptions(data_dir=data_dir)
-    opening = WindowStartup(qapp, options)
+    opening = WindowStartup(application(), options)
     opening.show()
     (reported,) = opening.window.notices.errors()
     assert isinstance(reported, ErrorDetails)
     assert "recording settings" in reported.what
-    async with until_quit(Program(qapp, options, opening)):
+    async with until_quit(Program(application(), options, opening)):
         pass
 
 

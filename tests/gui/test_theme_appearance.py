@@ -52,20 +52,17 @@ def pixels(image: QImage) -> set[str]:
 @pytest.mark.parametrize("theme", [DARK, LIGHT])
 @pytest.mark.parametrize("accent", ["#3584e4", "#ffff00", "#000080", "#ffffff", "#000000"])
 @pytest.mark.parametrize("tone", list(Tone))
-@pytest.mark.usefixtures("qapp")
 def test_every_tone_can_be_read(theme: tuple[str, str], accent: str, tone: Tone) -> None:
     appearance = Appearance(palette(*theme, accent), resource("icons"))
     for state in (0, UNDER_MOUSE, SELECTED, SELECTED | ACTIVE):
         assert contrast(appearance.colour(tone), appearance.row_ground(state)) >= 4.5
 
 
-@pytest.mark.usefixtures("qapp")
 def test_where_nothing_can_be_read_the_text_colour_is_used() -> None:
     appearance = Appearance(palette(*MURKY), resource("icons"))
     assert appearance.colour(Tone.BAD) == QColor(MURKY[1])
 
 
-@pytest.mark.usefixtures("qapp")
 def test_dark_is_what_has_light_text() -> None:
     assert Appearance(palette(*DARK), resource("icons")).is_dark
     assert not Appearance(palette(*LIGHT), resource("icons")).is_dark

@@ -20,8 +20,6 @@ SQUARE = (
 )
 COLOURS = (QColor("#ff0000"), QColor("#0000ff"))
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 def icon(colours: Sequence[QColor] = COLOURS) -> QIcon:
     made = QIcon(DrawnIcon(Drawing(SQUARE, *colours)))

@@ -64,7 +64,6 @@ _TEXTS = (
 
 
 @pytest.mark.parametrize(("name", "least"), [("light", 4.5), ("dark", 4.5), ("contrast", 7.0)])
-@pytest.mark.usefixtures("qapp")
 def test_every_text_of_every_theme_can_be_read(
     choice: ThemeChoice, name: str, least: float
 ) -> None:

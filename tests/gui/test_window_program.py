@@ -14,23 +14,22 @@ from mcp_progress_monitor.gui.recordings.replay import Mode
 from mcp_progress_monitor.gui.traffic import commands as on_messages
 from mcp_progress_monitor.gui.window_commands import EXPORT
 from mcp_progress_monitor.playback.playback import Playback
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_every_pane_can_export(qapp: QApplication, data_dir: Path, tmp_path: Path) -> None:
+async def test_every_pane_can_export(data_dir: Path, tmp_path: Path) -> None:
     made = Written()
     made.call(1, "abc")
     made.reply(1, 1.0)
     options = RecordingOptions(Playback(made.save(tmp_path / "a.mcprec")), data_dir)
-    async with until_quit(RecordingProgram(qapp, options)) as program:
+    async with until_quit(RecordingProgram(application(), options)) as program:
         await until(lambda: program.replay.mode is Mode.ENDED)
         window = program.window
         window.commands.run(EXPORT)

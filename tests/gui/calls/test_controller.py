@@ -14,27 +14,22 @@ from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.jobs.commands import COPY_COMMAND, COPY_CURL
-from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.limits import DefaultLimits
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication, QWidget
+    from PySide6.QtWidgets import QWidget
 
 pytestmark = pytest.mark.anyio
 DEMO = demo_definition()
-
-
-def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder, definitions=(DEMO,))))
 
 
 async def page_of(program: Program) -> ServerPage:
@@ -56,8 +51,8 @@ def form_of(program: Program) -> CallDialog:
     return dialog
 
 
-async def test_call_and_send_lead_to_a_watched_job(qapp: QApplication, data_dir: Path) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_call_and_send_lead_to_a_watched_job(data_dir: Path) -> None:
+    async with running(data_dir, DEMO) as program:
         window = program.window
         page = await page_of(program)
         assert page.server == DEMO.name
@@ -89,18 +84,16 @@ async def test_call_and_send_lead_to_a_watched_job(qapp: QApplication, data_dir:
         assert window.job_list.isAncestorOf(window.focusWidget())
 
 
-async def test_a_page_that_opened_automatically_makes_room_for_jobs(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_a_page_that_opened_automatically_makes_room_for_jobs(data_dir: Path) -> None:
+    async with running(data_dir, DEMO) as program:
         window = program.window
         await page_of(program)
         program.servers.start_demo()
         await until(lambda: window.middle.page is window.job_list)
 
 
-async def test_the_page_goes_with_its_server(qapp: QApplication, data_dir: Path) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_the_page_goes_with_its_server(data_dir: Path) -> None:
+    async with running(data_dir, DEMO) as program:
         page = await page_of(program)
         program.servers.disconnect_server(DEMO.name)
         await until(lambda: not page.connect_button.isHidden())
@@ -109,12 +102,12 @@ async def test_the_page_goes_with_its_server(qapp: QApplication, data_dir: Path)
         await until(lambda: program.window.middle.page is program.window.welcome)
 
 
-async def test_no_page_opens_where_that_is_not_wanted(qapp: QApplication, data_dir: Path) -> None:
+async def test_no_page_opens_where_that_is_not_wanted(data_dir: Path) -> None:
     kept = Preferences(data_dir)
     kept.keep_json("settings/general", {"opens_page": False})
     kept.keep_json("settings/privacy", {"arguments": False})
     kept.save()
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir, DEMO) as program:
         await until(lambda: bool(program.engine.servers.snapshot(DEMO.name).tools))
         program.calls.show_new_servers()
         program.calls.new_call_of(DEMO.name, "tools/call", "known_total")
@@ -124,10 +117,8 @@ async def test_no_page_opens_where_that_is_not_wanted(qapp: QApplication, data_d
     assert Preferences(data_dir).json_of("calls")["arguments"] == []
 
 
-async def test_the_call_of_a_job_is_copied_for_a_terminal(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_the_call_of_a_job_is_copied_for_a_terminal(data_dir: Path) -> None:
+    async with running(data_dir, DEMO) as program:
         await page_of(program)
         arguments = {"steps": 2, "interval_s": 0.01}
         params = {"name": "known_total", "arguments": arguments}

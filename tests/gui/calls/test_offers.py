@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from PySide6.QtTest import QAbstractItemModelTester
 
 from mcp_progress_monitor.gui.calls.offers import OfferKind, OffersModel, offers_of, unlisted
@@ -40,7 +39,6 @@ def test_a_prompts_arguments_are_texts() -> None:
     assert offer.schema["properties"]["topic"]["type"] == "string"
 
 
-@pytest.mark.usefixtures("qapp")
 def test_all_words_are_searched_in_name_title_and_description() -> None:
     model = OffersModel()
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal, model)
@@ -54,7 +52,6 @@ def test_all_words_are_searched_in_name_title_and_description() -> None:
     assert model.offer(9) is None
 
 
-@pytest.mark.usefixtures("qapp")
 def test_a_name_that_is_not_listed_can_be_chosen_after_those_found() -> None:
     model = OffersModel()
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal, model)

@@ -10,27 +10,18 @@ from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.command_palette.palette import Palette
-from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.window_commands import PALETTE
 from mcp_progress_monitor.snapshots.definitions import demo_definition
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
-
-
-def running(
-    qapp: QApplication, folder: Path, *, has_server: bool = False
-) -> AbstractAsyncContextManager[Program]:
-    definitions = (demo_definition(),) if has_server else ()
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder, definitions=definitions)))
 
 
 def opened(program: Program) -> Palette:
@@ -50,10 +41,8 @@ def choose(palette: Palette, text: str) -> None:
     QTest.keyClick(palette.edit, Qt.Key.Key_Return)
 
 
-async def test_a_command_is_run_and_is_first_the_next_time(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_a_command_is_run_and_is_first_the_next_time(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         choose(opened(program), "go traffic")
         assert program.window.traffic_pane.isAncestorOf(program.window.focusWidget())
         assert titles(opened(program))[0] == "Go to: Traffic"
@@ -62,21 +51,17 @@ async def test_a_command_is_run_and_is_first_the_next_time(
         assert titles(opened(program))[0] != "Go to: Traffic"
 
 
-async def test_what_is_chosen_is_not_remembered_when_that_is_not_wanted(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_what_is_chosen_is_not_remembered_when_that_is_not_wanted(data_dir: Path) -> None:
     kept = Preferences(data_dir)
     kept.keep_json("settings/privacy", {"palette": False})
     kept.save()
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         choose(opened(program), "go traffic")
         assert titles(opened(program))[0] != "Go to: Traffic"
 
 
-async def test_tools_servers_jobs_and_recordings_are_found(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir, has_server=True) as program:
+async def test_tools_servers_jobs_and_recordings_are_found(data_dir: Path) -> None:
+    async with running(data_dir, demo_definition()) as program:
         await until(lambda: "Tool: known_total" in titles(opened(program)))
         assert f"Server: {demo_definition().name}" in titles(opened(program))
         palette = opened(program)

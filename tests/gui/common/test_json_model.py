@@ -11,8 +11,6 @@ from PySide6.QtTest import QAbstractItemModelTester
 from mcp_progress_monitor.gui.common.json_model import BLOCK, JsonTreeModel
 from mcp_progress_monitor.protocol.jsonrpc import Elided
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 def _model(value: Any) -> JsonTreeModel:
     model = JsonTreeModel()

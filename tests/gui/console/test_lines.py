@@ -17,8 +17,6 @@ from mcp_progress_monitor.gui.console.lines import (
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 def line(number: int, connection: str = "a#1", raw: bytes = b"words") -> Frame:
     return Frame(number, connection, Channel.STDERR, 1.7e9, 0.0, raw)

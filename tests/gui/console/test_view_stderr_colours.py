@@ -12,7 +12,6 @@ from mcp_progress_monitor.gui.theme import Appearance, Tone, contrast
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.wording.ansi import PLAIN, Colour, Style
 
-pytestmark = pytest.mark.usefixtures("qapp")
 COLOURS: list[Colour | None] = [None, *range(16), (0, 0, 0), (255, 255, 255), (128, 128, 128)]
 
 

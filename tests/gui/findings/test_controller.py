@@ -18,14 +18,12 @@ from mcp_progress_monitor.gui.recordings.replay import Mode
 from mcp_progress_monitor.gui.servers.model import BADGE as SERVER_BADGE
 from mcp_progress_monitor.gui.window_commands import BACK, NEXT_MESSAGE, PREVIOUS_MESSAGE
 from mcp_progress_monitor.playback.playback import Playback
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
 
 
 pytestmark = pytest.mark.anyio
@@ -42,10 +40,10 @@ def recording(tmp_path: Path) -> Path:
     return made.save(tmp_path / "night.mcprec")
 
 
-def showing(
-    qapp: QApplication, recording: Path, data_dir: Path
-) -> AbstractAsyncContextManager[RecordingProgram]:
-    return until_quit(RecordingProgram(qapp, RecordingOptions(Playback(recording), data_dir)))
+def showing(recording: Path, data_dir: Path) -> AbstractAsyncContextManager[RecordingProgram]:
+    return until_quit(
+        RecordingProgram(application(), RecordingOptions(Playback(recording), data_dir))
+    )
 
 
 async def found(program: RecordingProgram) -> None:
@@ -60,10 +58,8 @@ def chosen(program: RecordingProgram) -> str:
     return str(timeline.number(program.window.traffic_pane.details.place or 0))
 
 
-async def test_jobs_servers_and_the_tab_have_badges(
-    qapp: QApplication, recording: Path, data_dir: Path
-) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+async def test_jobs_servers_and_the_tab_have_badges(recording: Path, data_dir: Path) -> None:
+    async with showing(recording, data_dir) as program:
         await found(program)
         window = program.window
         total = program.window.findings_pane.shown.count
@@ -79,9 +75,9 @@ async def test_jobs_servers_and_the_tab_have_badges(
 
 
 async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await found(program)
         window, do = program.window, program.window.do
         pane = window.findings_pane
@@ -108,9 +104,9 @@ async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
 
 
 async def test_the_findings_of_a_job_lead_to_their_messages_as_well(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await found(program)
         window = program.window
         window.open_dock("job")
@@ -129,9 +125,9 @@ async def test_the_findings_of_a_job_lead_to_their_messages_as_well(
 
 
 async def test_without_a_finding_chosen_the_key_begins_with_the_gravest(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await found(program)
         program.window.do[NEXT_MESSAGE].trigger()
         gravest = program.window.findings_pane.current()
@@ -139,10 +135,8 @@ async def test_without_a_finding_chosen_the_key_begins_with_the_gravest(
         assert chosen(program) == str(gravest.frames[0])
 
 
-async def test_what_is_ignored_stays_so_in_the_next_window(
-    qapp: QApplication, recording: Path, data_dir: Path
-) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+async def test_what_is_ignored_stays_so_in_the_next_window(recording: Path, data_dir: Path) -> None:
+    async with showing(recording, data_dir) as program:
         await found(program)
         program.window.docks["findings"].raise_()
         pane = program.window.findings_pane
@@ -150,7 +144,7 @@ async def test_what_is_ignored_stays_so_in_the_next_window(
         pane.commands[IGNORE].trigger()
         assert pane.ignored.text() == "1 ignored"
         assert pane.shown.count == 0
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         program.window.docks["findings"].raise_()
         await until(lambda: program.window.findings_pane.ignored.text() == "1 ignored")
         assert program.window.findings_pane.model.ignored == (("PROG-3", "demo"),)
@@ -160,22 +154,18 @@ async def test_what_is_ignored_stays_so_in_the_next_window(
         assert badge is None or badge.level.value != "error"
 
 
-async def test_what_was_kept_in_a_damaged_way_is_left_out(
-    qapp: QApplication, recording: Path, data_dir: Path
-) -> None:
+async def test_what_was_kept_in_a_damaged_way_is_left_out(recording: Path, data_dir: Path) -> None:
     from mcp_progress_monitor.gui.preferences import Preferences
 
     kept = Preferences(data_dir)
     kept.keep_json("findings/ignored", {"ignored": [["JR-2"], 7, ["JR-2", "x"], [1, "x"]]})
     kept.save()
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         assert program.window.findings_pane.model.ignored == (("JR-2", "x"),)
 
 
-async def test_a_finding_is_copied_as_an_issue(
-    qapp: QApplication, recording: Path, data_dir: Path
-) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+async def test_a_finding_is_copied_as_an_issue(recording: Path, data_dir: Path) -> None:
+    async with showing(recording, data_dir) as program:
         await found(program)
         pane = program.window.findings_pane
         pane.set_filter("rule == PROG-3")
@@ -185,10 +175,8 @@ async def test_a_finding_is_copied_as_an_issue(
         assert '"progressToken": "abc"' in text
 
 
-async def test_jobs_and_servers_lead_to_their_findings(
-    qapp: QApplication, recording: Path, data_dir: Path
-) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+async def test_jobs_and_servers_lead_to_their_findings(recording: Path, data_dir: Path) -> None:
+    async with showing(recording, data_dir) as program:
         await found(program)
         pane = program.window.findings_pane
         program.findings.show_of_job(1)
@@ -200,9 +188,9 @@ async def test_jobs_and_servers_lead_to_their_findings(
 
 
 async def test_a_replay_that_begins_again_has_no_findings_yet(
-    qapp: QApplication, recording: Path, data_dir: Path
+    recording: Path, data_dir: Path
 ) -> None:
-    async with showing(qapp, recording, data_dir) as program:
+    async with showing(recording, data_dir) as program:
         await found(program)
         program.window.docks["findings"].raise_()
         program.replay.restart()

@@ -11,24 +11,22 @@ from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.watched import BADGE
 from mcp_progress_monitor.snapshots.servers import ServerState
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
+from tests.gui.saved import running
 from tests.servers.definition import server_definition
 from tests.taps import HandTap
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_older_server_is_not_blamed_for_our_own_question(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_an_older_server_is_not_blamed_for_our_own_question(data_dir: Path) -> None:
     definition = server_definition("--era", "handshake")
     options = WindowOptions(data_dir=data_dir, definitions=(definition,))
-    async with until_quit(Program(qapp, options)) as program:
+    async with until_quit(Program(application(), options)) as program:
         servers = program.engine.servers
         await until(lambda: "demo" in servers.names())
         await until(lambda: servers.snapshot("demo").state is ServerState.CONNECTED)
@@ -41,12 +39,10 @@ async def test_an_older_server_is_not_blamed_for_our_own_question(
         assert pane.model.watch.rules()["demo"].tried > 5
 
 
-async def test_a_watched_server_has_findings_and_a_badge(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_watched_server_has_findings_and_a_badge(data_dir: Path) -> None:
     tap = HandTap(data_dir / "recordings" / "live")
     tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(3))
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+    async with running(data_dir) as program:
         window = program.window
         tap.write(tap.tick(3))
         pane = window.findings_pane

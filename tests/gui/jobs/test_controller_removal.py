@@ -13,8 +13,6 @@ from mcp_progress_monitor.gui.undo import UndoOffer
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from tests.job_stand_ins import FakeJobs, job, resumable
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 class Controller:
     """Notes what was made final."""

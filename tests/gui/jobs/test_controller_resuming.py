@@ -18,11 +18,9 @@ from tests.job_stand_ins import job
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
-    from PySide6.QtWidgets import QApplication
-
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("qapp")]
+pytestmark = pytest.mark.anyio
 
 REFUSED = ErrorDetails("The server refused this job's resume token", "db")
 SAVED = StdioDefinition(name="db", command="python")
@@ -89,7 +87,7 @@ def _no_bug(error: BaseException) -> None:
 
 
 @pytest.fixture
-async def stage(qapp: QApplication) -> AsyncIterator[Stage]:
+async def stage() -> AsyncIterator[Stage]:
     reported: list[ErrorDetails] = []
     async with BackgroundTasks(reported.append, _no_bug) as tasks:
         yield Stage(tasks, reported)

@@ -23,8 +23,6 @@ from tests.job_stand_ins import FakeJobs, job, new_job, resumable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 @pytest.fixture
 def source() -> FakeJobs:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
-pytestmark = pytest.mark.usefixtures("qapp")
 
 ASCENDING = Qt.SortOrder.AscendingOrder
 DESCENDING = Qt.SortOrder.DescendingOrder

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mcp_progress_monitor.gui.jobs.server_requests import server_request_rows
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState, ServerRequestSnapshot
 from tests.job_stand_ins import FakeJobs, answer, detail, job
-
-pytestmark = pytest.mark.usefixtures("qapp")
 
 
 def arguments(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

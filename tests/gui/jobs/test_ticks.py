@@ -15,8 +15,6 @@ from tests.job_stand_ins import tick
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 @pytest.fixture
 def model() -> Iterator[TicksModel]:

@@ -13,19 +13,17 @@ from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.gui.jobs.commands import ANSWER
-from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.questions.bodies import SamplingBody
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
 
     from mcp_progress_monitor.engine.call import Outcome
     from mcp_progress_monitor.gui.questions.panel import QuestionView
@@ -35,10 +33,8 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def connected(
-    qapp: QApplication, folder: Path, era: Era = "handshake"
-) -> AsyncIterator[Program]:
-    async with until_quit(Program(qapp, WindowOptions(data_dir=folder))) as program:
+async def connected(folder: Path, era: Era = "handshake") -> AsyncIterator[Program]:
+    async with running(folder) as program:
         program.engine.servers.add(server_definition(era=era))
         await program.engine.servers.connect("demo")
         yield program
@@ -70,9 +66,9 @@ def dock_is_open(program: Program) -> bool:
 
 @pytest.mark.parametrize("era", ["handshake", "per-request"])
 async def test_two_questions_are_answered_side_by_side_and_the_call_goes_on(
-    qapp: QApplication, data_dir: Path, era: Era
+    data_dir: Path, era: Era
 ) -> None:
-    async with connected(qapp, data_dir, era) as program:
+    async with connected(data_dir, era) as program:
         window = program.window
         outcomes = ask(
             program, "ask_while_working", steps=3, at_step=1, questions=2, interval_s=0.01
@@ -110,10 +106,8 @@ async def test_two_questions_are_answered_side_by_side_and_the_call_goes_on(
         assert answers[1].endswith(": A model")
 
 
-async def test_the_answer_button_of_a_row_brings_its_question_up(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with connected(qapp, data_dir) as program:
+async def test_the_answer_button_of_a_row_brings_its_question_up(data_dir: Path) -> None:
+    async with connected(data_dir) as program:
         window = program.window
         ask(program, "ask_form", fields="name")
         await until(lambda: bool(views(program)))
@@ -123,8 +117,8 @@ async def test_the_answer_button_of_a_row_brings_its_question_up(
         assert window.question_panel.current() is views(program)[0]
 
 
-async def test_a_pane_that_has_the_focus_stays_in_front(qapp: QApplication, data_dir: Path) -> None:
-    async with connected(qapp, data_dir) as program:
+async def test_a_pane_that_has_the_focus_stays_in_front(data_dir: Path) -> None:
+    async with connected(data_dir) as program:
         window = program.window
         window.activateWindow()
         window.open_dock("traffic")
@@ -137,7 +131,7 @@ async def test_a_pane_that_has_the_focus_stays_in_front(qapp: QApplication, data
 
 
 async def test_a_page_is_opened_by_a_click_and_no_other_than_the_one_shown(
-    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
 
@@ -146,7 +140,7 @@ async def test_a_page_is_opened_by_a_click_and_no_other_than_the_one_shown(
         return True
 
     monkeypatch.setattr(QDesktopServices, "openUrl", note)
-    async with connected(qapp, data_dir) as program:
+    async with connected(data_dir) as program:
         link = "https://example.com/sign-in?x=1"
         ask(program, "ask_url", url=link)
         await until(lambda: bool(views(program)))
@@ -157,10 +151,8 @@ async def test_a_page_is_opened_by_a_click_and_no_other_than_the_one_shown(
         assert program.window.notices.errors()[-1].what == "Cannot open the page"
 
 
-async def test_a_rule_answers_automatically_and_that_is_reported_once(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with connected(qapp, data_dir) as program:
+async def test_a_rule_answers_automatically_and_that_is_reported_once(data_dir: Path) -> None:
+    async with connected(data_dir) as program:
         rules = QuestionRules(form=QuestionRule(mode="decline"))
         program.questions.set_rules("demo", rules)
         done = [ask(program, "ask_form", fields="name") for _ in range(2)]
@@ -172,23 +164,19 @@ async def test_a_rule_answers_automatically_and_that_is_reported_once(
         assert program.engine.servers.snapshot("demo").settings.rules == rules
 
 
-async def test_what_is_set_for_a_server_is_there_after_a_restart(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_what_is_set_for_a_server_is_there_after_a_restart(data_dir: Path) -> None:
     rules = QuestionRules(sampling=QuestionRule(mode="decline", delay_s=3))
-    async with connected(qapp, data_dir) as program:
+    async with connected(data_dir) as program:
         program.questions.set_rules("demo", rules)
         program.questions.set_log_level("demo", "error")
-    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+    async with running(data_dir) as program:
         program.engine.servers.add(server_definition(era="handshake"))
         kept = program.engine.servers.snapshot("demo").settings
         assert (kept.rules, kept.log_level) == (rules, "error")
 
 
-async def test_a_question_that_the_server_takes_back_is_gone(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with connected(qapp, data_dir) as program:
+async def test_a_question_that_the_server_takes_back_is_gone(data_dir: Path) -> None:
+    async with connected(data_dir) as program:
         ask(program, "question_cancelled", after_s=2)  # not before it is shown
         await until(lambda: bool(views(program)))
         question = program.engine.questions.open()[0].id

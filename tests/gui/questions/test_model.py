@@ -15,8 +15,6 @@ from tests.question_stand_ins import FakeQuestions, form, page, sampling
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 @pytest.fixture
 def source() -> FakeQuestions:

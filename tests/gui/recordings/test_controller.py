@@ -9,21 +9,20 @@ import pytest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 from mcp_progress_monitor.gui.window_commands import ASSOCIATE, OPEN_RECORDING, RECORDINGS
 from mcp_progress_monitor.recording.settings import RecordingSettings, load_settings, save_settings
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 from tests.unit.imports.imported import SAMPLES
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication, QWidget
+    from PySide6.QtWidgets import QWidget
 
 pytestmark = pytest.mark.anyio
 
@@ -41,10 +40,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return started
 
 
-def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
-
-
 def of_kind(window: QWidget, kind: type[QWidget]) -> list[QWidget]:
     return [found for found in window.findChildren(kind) if found.isVisible()]
 
@@ -58,10 +53,10 @@ async def listed(program: Program) -> RecordingsDialog:
 
 
 async def test_a_recording_is_opened_in_a_process_of_its_own(
-    qapp: QApplication, data_dir: Path, tmp_path: Path, started: list[list[str]]
+    data_dir: Path, tmp_path: Path, started: list[list[str]]
 ) -> None:
     file = Written().save(tmp_path / "a.mcprec")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[OPEN_RECORDING].trigger()
         (dialog,) = of_kind(program.window, QFileDialog)
         assert isinstance(dialog, QFileDialog)
@@ -73,10 +68,10 @@ async def test_a_recording_is_opened_in_a_process_of_its_own(
 
 
 async def test_another_programs_file_is_opened_like_a_recording(
-    qapp: QApplication, data_dir: Path, started: list[list[str]]
+    data_dir: Path, started: list[list[str]]
 ) -> None:
     file = SAMPLES / "chrome-137.har"
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.recordings.open_recording(str(file))
         await until(lambda: bool(started))
         assert started[0][-1] == str(file)
@@ -84,11 +79,11 @@ async def test_another_programs_file_is_opened_like_a_recording(
 
 
 async def test_what_is_no_recording_is_reported_here_and_starts_nothing(
-    qapp: QApplication, data_dir: Path, tmp_path: Path, started: list[list[str]]
+    data_dir: Path, tmp_path: Path, started: list[list[str]]
 ) -> None:
     file = tmp_path / "letter.txt"
     file.write_text("Dear reader")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.recordings.open_recording(str(file))
         await until(lambda: bool(program.window.notices.errors()))
         (error,) = program.window.notices.errors()
@@ -97,10 +92,10 @@ async def test_what_is_no_recording_is_reported_here_and_starts_nothing(
 
 
 async def test_a_window_that_cannot_be_started_is_reported(
-    qapp: QApplication, data_dir: Path, tmp_path: Path, started: list[list[str]]
+    data_dir: Path, tmp_path: Path, started: list[list[str]]
 ) -> None:
     file = Written().save(tmp_path / "refused.mcprec")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.recordings.open_recording(file)
         await until(lambda: bool(program.window.notices.errors()))
         assert started
@@ -108,12 +103,12 @@ async def test_a_window_that_cannot_be_started_is_reported(
 
 
 async def test_recordings_are_listed_opened_and_deleted(
-    qapp: QApplication, data_dir: Path, started: list[list[str]]
+    data_dir: Path, started: list[list[str]]
 ) -> None:
     folder = data_dir / "recordings"
     folder.mkdir()
     old = Written().save(folder / "2025-01-01T10-00-00-p1.mcprec")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         dialog = await listed(program)
         await until(lambda: dialog.tree.topLevelItemCount() >= 1)
         item = next(
@@ -139,8 +134,8 @@ def _names(dialog: RecordingsDialog) -> list[str]:
     return [item.text(4) for item in items if item is not None]
 
 
-async def test_the_list_is_opened_once(qapp: QApplication, data_dir: Path) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_the_list_is_opened_once(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         dialog = await listed(program)
         program.window.do[RECORDINGS].trigger()
         assert of_kind(program.window, RecordingsDialog) == [dialog]
@@ -148,9 +143,9 @@ async def test_the_list_is_opened_once(qapp: QApplication, data_dir: Path) -> No
         assert await listed(program) is not dialog
 
 
-async def test_limits_are_kept(qapp: QApplication, data_dir: Path) -> None:
+async def test_limits_are_kept(data_dir: Path) -> None:
     save_settings(data_dir, RecordingSettings(keep_days=3))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         dialog = await listed(program)
         assert dialog.limits.controls["keep_days"].widget.value() == 3
         dialog.limits.controls["keep_days"].widget.setValue(60)
@@ -160,9 +155,9 @@ async def test_limits_are_kept(qapp: QApplication, data_dir: Path) -> None:
 
 
 async def test_limits_that_cannot_be_kept_are_reported(
-    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         dialog = await listed(program)
         # For root there are no rights to take away: the folder is a file instead.
         monkeypatch.setattr(program.recordings, "_data_dir", data_dir / "window.ini")
@@ -171,9 +166,9 @@ async def test_limits_that_cannot_be_kept_are_reported(
         assert "Cannot save the recording settings" in error.what
 
 
-async def test_that_recording_stopped_is_reported_once(qapp: QApplication, data_dir: Path) -> None:
+async def test_that_recording_stopped_is_reported_once(data_dir: Path) -> None:
     full = ErrorDetails("Recording stopped: the disk is full", "x.mcprec", "Free some space.")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.engine.recording.error = full
         await until(lambda: bool(program.window.notices.errors()))
         program.window.notices.show_error(ErrorDetails("something else"))
@@ -184,10 +179,10 @@ async def test_that_recording_stopped_is_reported_once(qapp: QApplication, data_
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the files of a Linux desktop")
 async def test_the_association_is_asked_for_and_reported(
-    qapp: QApplication, data_dir: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[ASSOCIATE].trigger()
         (box,) = of_kind(program.window, QMessageBox)
         assert isinstance(box, QMessageBox)

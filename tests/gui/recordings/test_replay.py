@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.playback.playback import Playback
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 class FakeFrames:
     """Counts."""

@@ -316,7 +316,6 @@ _values = st.recursive(
 )
 
 
-@pytest.mark.usefixtures("qapp")
 @given(st.dictionaries(st.sampled_from([*_SCHEMA["properties"], "extra"]), _values, max_size=5))
 @example({"rows": 0.5})
 def test_whatever_is_set_is_the_value(value: dict[str, Any]) -> None:

@@ -23,8 +23,6 @@ from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 def message(number: int = 1, **params: Any) -> NotificationReceived:
     method = "notifications/message"

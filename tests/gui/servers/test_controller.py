@@ -21,7 +21,7 @@ from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.window_commands import ADD_COMMAND
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
 from mcp_progress_monitor.snapshots.servers import ServerState
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
 from tests.gui.saved import (
     approve,
     asked,
@@ -37,24 +37,23 @@ from tests.gui.saved import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_empty_start_makes_no_file_of_servers(qapp: QApplication, data_dir: Path) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_an_empty_start_makes_no_file_of_servers(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         assert program.window.welcome.isVisible()
     assert not (data_dir / "servers.json").exists()
     assert not (data_dir / "trusted-servers.json").exists()
 
 
 async def test_a_command_from_a_file_runs_only_after_consent(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"
     save(data_dir, evil=written_by(mark))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.commands.run(on_servers.CONNECT, "evil")
         await until(lambda: bool(asked(program)))
         with pytest.raises(UserError, match="not approved this server"):
@@ -73,25 +72,25 @@ async def test_a_command_from_a_file_runs_only_after_consent(
 
 
 async def test_what_was_approved_runs_after_a_restart_of_the_program_without_a_question(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
     save(data_dir, demo=demo_entry(connectAtStart=True))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         await until(lambda: bool(asked(program)))
         assert state(program, "demo") is ServerState.IDLE
         approve(asked(program)[0])
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         assert asked(program) == []
 
 
 async def test_a_changed_command_asks_again_and_the_server_goes_on_as_it_was(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"
     save(data_dir, demo=demo_entry(connectAtStart=True))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         await until(lambda: bool(asked(program)))
         approve(asked(program)[0])
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
@@ -112,12 +111,12 @@ async def test_a_changed_command_asks_again_and_the_server_goes_on_as_it_was(
 
 
 async def test_a_server_without_approval_does_not_reconnect_with_another_command(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"
     soon = {"restart": {"firstDelay": 0.01, "longestDelay": 0.01}}
     save(data_dir, demo=demo_entry(connectAtStart=True, **soon))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         await until(lambda: bool(asked(program)))
         approve(asked(program)[0])
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
@@ -140,9 +139,9 @@ async def test_a_server_without_approval_does_not_reconnect_with_another_command
 
 
 async def test_servers_that_others_add_to_the_file_and_take_out_of_it_are_noticed(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         save(data_dir, one=demo_entry(), two=demo_entry(disabled=True))
         await until(lambda: names_shown(program) == ["one", "two"])
         assert program.engine.servers.names() == ("one",)
@@ -152,11 +151,9 @@ async def test_servers_that_others_add_to_the_file_and_take_out_of_it_are_notice
         assert reported(program) == ""
 
 
-async def test_a_file_that_names_no_server_any_more_is_reported(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_file_that_names_no_server_any_more_is_reported(data_dir: Path) -> None:
     save(data_dir, one=demo_entry(), two=demo_entry())
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         save(data_dir)
         await until(lambda: names_shown(program) == [])
         assert "Removed: one, two." in reported(program)
@@ -164,23 +161,23 @@ async def test_a_file_that_names_no_server_any_more_is_reported(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
 async def test_consents_that_others_could_have_given_are_reported_and_asked_for_again(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
     save(data_dir, demo=demo_entry(connectAtStart=True))
     Trust(data_dir / "trusted-servers.json").approve(demo_definition())
     (data_dir / "trusted-servers.json").chmod(0o666)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         await until(lambda: bool(asked(program)))
         assert state(program, "demo") is ServerState.IDLE
         await until(lambda: "other users can write to it" in reported(program))
 
 
 async def test_a_file_that_is_broken_meanwhile_is_reported_and_changes_nothing(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
     save(data_dir, one=demo_entry())
     broken = '{"mcpServers": {"one": }}'
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         (data_dir / "servers.json").write_text(broken)
         await until(lambda: "line 1" in reported(program))
         assert names_shown(program) == ["one"]
@@ -189,12 +186,12 @@ async def test_a_file_that_is_broken_meanwhile_is_reported_and_changes_nothing(
 
 
 async def test_a_disabled_server_is_listed_and_never_connected(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"
     off = {**written_by(mark), "mcpProgressMonitor": {"disabled": True, "connectAtStart": True}}
     save(data_dir, off=off)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         assert names_shown(program) == ["off"]
         program.servers.connect_server("off")
         assert "disabled" in reported(program)
@@ -202,10 +199,8 @@ async def test_a_disabled_server_is_listed_and_never_connected(
         assert not mark.exists()
 
 
-async def test_disabling_ends_a_server_and_enabling_lists_it_again(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir, demo_definition()) as program:
+async def test_disabling_ends_a_server_and_enabling_lists_it_again(data_dir: Path) -> None:
+    async with running(data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         program.window.commands.run(on_servers.KEEP, "demo")
         assert list(program.servers.saved.entries) == ["demo"]
@@ -217,29 +212,23 @@ async def test_disabling_ends_a_server_and_enabling_lists_it_again(
         assert state(program, "demo") is ServerState.IDLE
 
 
-async def test_servers_of_the_command_line_are_connected_and_not_saved(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir, demo_definition()) as program:
+async def test_servers_of_the_command_line_are_connected_and_not_saved(data_dir: Path) -> None:
+    async with running(data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         assert asked(program) == []
     assert not (data_dir / "servers.json").exists()
 
 
-async def test_a_saved_server_named_on_the_command_line_is_that_one(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_saved_server_named_on_the_command_line_is_that_one(data_dir: Path) -> None:
     save(data_dir, demo=demo_entry())
-    async with running(qapp, data_dir, demo_definition()) as program:
+    async with running(data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         assert program.engine.servers.names() == ("demo",)
 
 
-async def test_adding_a_server_saves_trusts_and_connects_it(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_adding_a_server_saves_trusts_and_connects_it(data_dir: Path) -> None:
     demo = demo_definition()
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[ADD_COMMAND].trigger()
         (editor,) = program.window.findChildren(ServerEditor)
         editor.server.command.setText(f"{demo.command} {' '.join(demo.args)}")
@@ -255,14 +244,14 @@ async def test_adding_a_server_saves_trusts_and_connects_it(
         await until(lambda: state(program, "mine") is ServerState.CONNECTED)
         assert asked(program) == []
         await until(lambda: not program.window.findChildren(ServerEditor))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         await until(lambda: state(program, "mine") is ServerState.CONNECTED)
 
 
 async def test_what_is_edited_while_connected_counts_from_the_next_connection(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
-    async with running(qapp, data_dir, demo_definition()) as program:
+    async with running(data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         program.window.commands.run(on_servers.EDIT, "demo")
         (editor,) = program.window.findChildren(ServerEditor)
@@ -279,10 +268,8 @@ async def test_what_is_edited_while_connected_counts_from_the_next_connection(
         assert asked(program) == []
 
 
-async def test_a_connected_server_is_not_renamed_and_the_editor_says_why(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir, demo_definition()) as program:
+async def test_a_connected_server_is_not_renamed_and_the_editor_says_why(data_dir: Path) -> None:
+    async with running(data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         program.catalogue_dialogs.edit("demo")
         (editor,) = program.window.findChildren(ServerEditor)
@@ -297,12 +284,12 @@ async def test_a_connected_server_is_not_renamed_and_the_editor_says_why(
 
 
 async def test_a_keyring_that_fails_keeps_the_editor_open(
-    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_name: str, _secret: str) -> None:
         raise UserError(ErrorDetails("The keyring is locked"))
 
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", {}.get)
         monkeypatch.setattr(program.servers.keyring, "put", refuse)
         program.catalogue_dialogs.ask_for_command()
@@ -316,20 +303,18 @@ async def test_a_keyring_that_fails_keeps_the_editor_open(
     assert not (data_dir / "servers.json").exists()
 
 
-async def test_servers_are_put_in_another_order(qapp: QApplication, data_dir: Path) -> None:
+async def test_servers_are_put_in_another_order(data_dir: Path) -> None:
     save(data_dir, one=demo_entry(), two=demo_entry(), three=demo_entry())
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.servers.move("three", 0)
         assert names_shown(program) == ["three", "one", "two"]
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         assert names_shown(program) == ["three", "one", "two"]
 
 
-async def test_a_saved_server_is_removed_only_when_that_is_meant(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_saved_server_is_removed_only_when_that_is_meant(data_dir: Path) -> None:
     save(data_dir, one=demo_entry())
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.commands.run(on_servers.REMOVE, "one")
         (question,) = program.window.findChildren(QMessageBox)
         assert names_shown(program) == ["one"]
@@ -339,9 +324,9 @@ async def test_a_saved_server_is_removed_only_when_that_is_meant(
 
 
 async def test_a_removed_server_is_back_in_its_place_and_approved_once_that_is_undone(
-    qapp: QApplication, data_dir: Path
+    data_dir: Path,
 ) -> None:
-    async with running(qapp, data_dir, demo_definition()) as program:
+    async with running(data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         program.window.commands.run(on_servers.KEEP, "demo")
         program.window.commands.run(on_servers.CLONE, "demo")
@@ -357,10 +342,8 @@ async def test_a_removed_server_is_back_in_its_place_and_approved_once_that_is_u
         assert asked(program) == []
 
 
-async def test_a_removed_server_of_this_run_is_back_once_that_is_undone(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir, demo_definition()) as program:
+async def test_a_removed_server_of_this_run_is_back_once_that_is_undone(data_dir: Path) -> None:
+    async with running(data_dir, demo_definition()) as program:
         program.window.commands.run(on_servers.REMOVE, "demo")
         await until(lambda: program.undo.text == "Removed demo.")
         await until(lambda: names_shown(program) == [])
@@ -370,14 +353,14 @@ async def test_a_removed_server_of_this_run_is_back_once_that_is_undone(
 
 
 async def test_secrets_that_only_a_removed_server_used_go_from_the_keyring_when_that_is_wanted(
-    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     env = {name: f"${{keyring:{name}}}" for name in ("own", "shared", "for-now")}
     one = {"command": "c", "env": env}
     save(data_dir, one=one, two={"command": "c", "env": {"S": "${keyring:shared}"}})
     for_now = StdioDefinition(name="now", command="no-such", env={"S": "${keyring:for-now}"})
     forgotten: list[str] = []
-    async with running(qapp, data_dir, for_now) as program:
+    async with running(data_dir, for_now) as program:
         monkeypatch.setattr(program.servers.keyring, "forget", forgotten.append)
         program.window.commands.run(on_servers.REMOVE, "one")
         (question,) = program.window.findChildren(QMessageBox)
@@ -390,29 +373,29 @@ async def test_secrets_that_only_a_removed_server_used_go_from_the_keyring_when_
 
 
 async def test_a_file_of_the_command_line_asks_only_for_what_is_new(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     config = tmp_path / "mcp.json"
     options = WindowOptions(data_dir=data_dir, definitions=(demo_definition(),), config=config)
-    async with until_quit(Program(qapp, options)) as program:
+    async with until_quit(Program(application(), options)) as program:
         await until(lambda: bool(asked(program)))
         assert program.engine.servers.names() == ()
         approve(asked(program)[0])
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
-    async with until_quit(Program(qapp, options)) as program:
+    async with until_quit(Program(application(), options)) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         assert asked(program) == []
         assert program.servers.saved.entries == {}
 
 
 async def test_a_file_of_the_command_line_does_not_start_a_saved_server_of_its_name(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"
     save(data_dir, demo=written_by(mark))
     config = tmp_path / "mcp.json"
     options = WindowOptions(data_dir=data_dir, definitions=(demo_definition(),), config=config)
-    async with until_quit(Program(qapp, options)) as program:
+    async with until_quit(Program(application(), options)) as program:
         await until(lambda: bool(asked(program)))
         approve(asked(program)[0])
         await until(lambda: len(program.engine.servers.names()) == 2)
@@ -423,10 +406,10 @@ async def test_a_file_of_the_command_line_does_not_start_a_saved_server_of_its_n
 
 
 async def test_a_job_that_is_issued_again_runs_nothing_that_was_not_approved(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "ran"
-    async with running(qapp, data_dir, demo_definition()) as program:
+    async with running(data_dir, demo_definition()) as program:
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         params = {"name": "no_such_tool", "arguments": {}}
         await program.engine.calls.make(Call(server="demo", method="tools/call", params=params))

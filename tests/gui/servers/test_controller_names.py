@@ -19,8 +19,6 @@ from tests.gui.saved import demo_entry, names_shown, reported, running, save, st
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
-
     from mcp_progress_monitor.errors import ErrorDetails
 
 pytestmark = pytest.mark.anyio
@@ -28,11 +26,9 @@ pytestmark = pytest.mark.anyio
 _UNUSABLE = json.dumps({"mcpServers": {"mine": {"command": ""}}})
 
 
-async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(data_dir: Path) -> None:
     (data_dir / "servers.json").write_text(_UNUSABLE)
-    async with running(qapp, data_dir, StdioDefinition(name="mine", command="no-such")) as program:
+    async with running(data_dir, StdioDefinition(name="mine", command="no-such")) as program:
         await until(lambda: state(program, "mine") is ServerState.FAILED)
         program.window.commands.run(on_servers.KEEP, "mine")
         await until(lambda: "A saved server with this name already exists" in reported(program))
@@ -53,13 +49,11 @@ async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
     assert list(saved) == ["mine", "other"]
 
 
-async def test_a_connected_server_that_left_the_file_can_be_removed(
-    qapp: QApplication, data_dir: Path
-) -> None:
+async def test_a_connected_server_that_left_the_file_can_be_removed(data_dir: Path) -> None:
     demo = demo_definition()
     save(data_dir, demo=demo_entry())
     Trust(data_dir / TRUST).approve(demo)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.servers.connect_server("demo")
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
         save(data_dir)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyio.abc import TaskGroup
-    from PySide6.QtWidgets import QApplication
 
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.aio import BackgroundTasks
@@ -70,9 +69,7 @@ class Group:
         self._group.start_soon(work, *given)
 
 
-async def test_many_servers_are_started_in_their_order_eight_at_a_time(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_many_servers_are_started_in_their_order_eight_at_a_time(tmp_path: Path) -> None:
     engine, reported, turns = SlowEngine(), list[ErrorDetails](), list[frozenset[str]]()
     engine.errors = {"s00": ErrorDetails("It is broken", "s00"), "s01": not_connected("s01")}
     async with anyio.create_task_group() as group:

@@ -14,13 +14,13 @@ from mcp_progress_monitor.engine.call import CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, COPY_SNIPPET, EDIT, REISSUE, RESUME
 from mcp_progress_monitor.gui.jobs.row import JobRow
-from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.jobs.job_lists import heard
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 from tests.integration.resumable import Place, whole
 from tests.integration.test_watching_here import agent
 from tests.servers.definition import COMMAND
@@ -67,7 +67,7 @@ async def test_the_request_of_a_job_is_edited_here_after_its_command_was_approve
         found = [w for w in qapp.topLevelWidgets() if isinstance(w, CallDialog)]
         return [form for form in found if form.isVisible()]
 
-    async with until_quit(Program(qapp, WindowOptions(data_dir=place.data_dir))) as program:
+    async with running(place.data_dir) as program:
         jobs = program.window.job_list
         with agent(place):
             await until(lambda: state(program) is JobState.RESUMABLE)
@@ -99,7 +99,7 @@ async def test_the_request_of_a_job_is_edited_here_after_its_command_was_approve
 async def test_a_job_is_resumed_here_after_its_command_was_approved(
     qapp: QApplication, place: Place
 ) -> None:
-    async with until_quit(Program(qapp, WindowOptions(data_dir=place.data_dir))) as program:
+    async with running(place.data_dir) as program:
         jobs = program.window.job_list
         with agent(place):
             await until(lambda: state(program) is JobState.RESUMABLE)

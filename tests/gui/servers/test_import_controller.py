@@ -19,17 +19,16 @@ from tests.gui.saved import asked, names_shown, reported, running, save, written
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_an_imported_server_is_saved_and_asks_before_it_first_runs(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     mark, config = tmp_path / "ran", tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"evil": written_by(mark)}}))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
@@ -53,13 +52,13 @@ def keyring_there(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 async def test_where_there_is_no_keyring_it_is_not_chosen_and_the_import_succeeds(
-    qapp: QApplication, data_dir: Path, tmp_path: Path, keyring_there: list[bool]
+    data_dir: Path, tmp_path: Path, keyring_there: list[bool]
 ) -> None:
     keyring_there[0] = False
     config = tmp_path / "mcp.json"
     weather = {"command": "uvx", "args": ["weather"], "env": {"API_KEY": "hush"}}
     config.write_text(json.dumps({"mcpServers": {"weather": weather}}))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         await until(lambda: dialog.secrets.currentData() == "variables")
@@ -77,7 +76,7 @@ async def test_where_there_is_no_keyring_it_is_not_chosen_and_the_import_succeed
 
 
 async def test_a_secret_answer_without_a_keyring_is_saved_only_as_text_when_that_is_wanted(
-    qapp: QApplication, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_name: str, _secret: str) -> None:
         raise UserError(ErrorDetails("There is no keyring"))
@@ -87,7 +86,7 @@ async def test_a_secret_answer_without_a_keyring_is_saved_only_as_text_when_that
     weather = {"command": "uvx", "args": ["weather"], "env": {"KEY": "${input:key}"}}
     inputs = [{"id": "key", "type": "promptString", "password": True}]
     config.write_text(json.dumps({"inputs": inputs, "servers": {"weather": weather}}))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", {}.get)
         monkeypatch.setattr(program.servers.keyring, "put", refuse)
         program.window.do[IMPORT].trigger()
@@ -109,14 +108,14 @@ async def test_a_secret_answer_without_a_keyring_is_saved_only_as_text_when_that
 
 
 async def test_an_answer_that_makes_a_server_unusable_is_reported_and_nothing_saved(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     config = tmp_path / ".vscode" / "mcp.json"
     config.parent.mkdir()
     inputs = [{"id": "host", "type": "promptString", "password": True}]
     web = {"type": "http", "url": "${input:host}/mcp"}
     config.write_text(json.dumps({"inputs": inputs, "servers": {"web": web}}))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
@@ -131,7 +130,7 @@ async def test_an_answer_that_makes_a_server_unusable_is_reported_and_nothing_sa
 
 
 async def test_an_import_whose_secrets_cannot_be_kept_saves_none_of_the_servers(
-    qapp: QApplication, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_name: str, _secret: str) -> None:
         raise UserError(ErrorDetails("There is no keyring"))
@@ -139,7 +138,7 @@ async def test_an_import_whose_secrets_cannot_be_kept_saves_none_of_the_servers(
     config = tmp_path / "mcp.json"
     servers = {"plain": {"command": "a"}, "db": {"command": "db", "env": {"API_KEY": "hush"}}}
     config.write_text(json.dumps({"mcpServers": servers}))
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", {}.get)
         monkeypatch.setattr(program.servers.keyring, "put", refuse)
         program.window.do[IMPORT].trigger()
@@ -157,18 +156,13 @@ async def test_an_import_whose_secrets_cannot_be_kept_saves_none_of_the_servers(
     [("keyring", "${keyring:db/API_KEY}"), ("variables", "${env:API_KEY}"), ("text", "hush")],
 )
 async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
-    qapp: QApplication,
-    data_dir: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    choice: str,
-    value: str,
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: str, value: str
 ) -> None:
     config = tmp_path / "mcp.json"
     servers = {"db": {"command": "db", "env": {"API_KEY": "hush"}}}
     config.write_text(json.dumps({"mcpServers": servers}))
     drawer: dict[str, str] = {}
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", drawer.get)
         monkeypatch.setattr(program.servers.keyring, "put", drawer.__setitem__)
         program.window.do[IMPORT].trigger()
@@ -186,14 +180,14 @@ async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
 
 
 async def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
-    qapp: QApplication, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(data_dir, db={"command": "db", "env": {"API_KEY": "${keyring:db/API_KEY}"}})
     config = tmp_path / "mcp.json"
     servers = {"db": {"command": "db", "env": {"API_KEY": "newer"}}}
     config.write_text(json.dumps({"mcpServers": servers}))
     drawer = {"db/API_KEY": "older"}
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", drawer.get)
         monkeypatch.setattr(program.servers.keyring, "put", drawer.__setitem__)
         program.window.do[IMPORT].trigger()
@@ -209,11 +203,9 @@ async def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
     assert "newer" not in (data_dir / "servers.json").read_text()
 
 
-async def test_saved_servers_are_exported_without_secrets(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
-) -> None:
+async def test_saved_servers_are_exported_without_secrets(data_dir: Path, tmp_path: Path) -> None:
     save(data_dir, db={"command": "db", "env": {"API_KEY": "hush"}})
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[EXPORT_SERVERS].trigger()
         (dialog,) = program.window.findChildren(ServerExportDialog)
         await until(lambda: '"db"' in dialog.shown.toPlainText())

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 @pytest.fixture
 def source() -> FakeServers:

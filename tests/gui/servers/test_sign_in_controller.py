@@ -9,12 +9,12 @@ import httpx2
 import pytest
 from PySide6.QtGui import QDesktopServices
 
-from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.commands import SIGN_OUT
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import until
+from tests.gui.saved import running
 from tests.integration.http_servers import http_server
 
 if TYPE_CHECKING:
@@ -22,18 +22,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from PySide6.QtCore import QUrl
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def asked(qapp: QApplication, folder: Path) -> AsyncIterator[Program]:
+async def asked(folder: Path) -> AsyncIterator[Program]:
     """A program whose server wants the user to sign in."""
-    async with (
-        http_server("--oauth") as server,
-        until_quit(Program(qapp, WindowOptions(data_dir=folder))) as program,
-    ):
+    async with http_server("--oauth") as server, running(folder) as program:
         name = program.engine.servers.add(
             HttpDefinition(name="remote", url=server.url, auth="oauth")
         )
@@ -43,7 +39,7 @@ async def asked(qapp: QApplication, folder: Path) -> AsyncIterator[Program]:
 
 
 async def test_a_page_is_opened_by_a_click_and_the_bar_goes_when_it_is_done(
-    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
 
@@ -52,7 +48,7 @@ async def test_a_page_is_opened_by_a_click_and_the_bar_goes_when_it_is_done(
         return True
 
     monkeypatch.setattr(QDesktopServices, "openUrl", note)
-    async with asked(qapp, data_dir) as program:
+    async with asked(data_dir) as program:
         bar = program.sign_in.bar
         assert "remote" in bar.what.text()
         assert bar.host.text().startswith("127.0.0.1:")
@@ -68,8 +64,8 @@ async def test_a_page_is_opened_by_a_click_and_the_bar_goes_when_it_is_done(
         await until(bar.isHidden)
 
 
-async def test_cancelling_disconnects_the_server(qapp: QApplication, data_dir: Path) -> None:
-    async with asked(qapp, data_dir) as program:
+async def test_cancelling_disconnects_the_server(data_dir: Path) -> None:
+    async with asked(data_dir) as program:
         program.sign_in.bar.cancel.click()
         await until(lambda: not program.engine.servers.snapshot("remote").state.is_up)
         await until(program.sign_in.bar.isHidden)
@@ -77,10 +73,8 @@ async def test_cancelling_disconnects_the_server(qapp: QApplication, data_dir: P
         assert program.window.notices.errors() == ()
 
 
-async def test_after_signing_out_the_next_connection_asks_again(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with asked(qapp, data_dir) as program:
+async def test_after_signing_out_the_next_connection_asks_again(data_dir: Path) -> None:
+    async with asked(data_dir) as program:
         bar, commands = program.sign_in.bar, program.window.commands
         assert bar.shown is not None
         async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
@@ -100,8 +94,6 @@ async def test_after_signing_out_the_next_connection_asks_again(
         assert reported.what == "You were not signed in to this server"
 
 
-async def test_the_program_ends_while_a_sign_in_is_waited_for(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with asked(qapp, data_dir) as program:
+async def test_the_program_ends_while_a_sign_in_is_waited_for(data_dir: Path) -> None:
+    async with asked(data_dir) as program:
         program.quit()

@@ -16,8 +16,6 @@ from tests.gui.saved import running, save
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
-
     from mcp_progress_monitor.gui.program import Program
 
 pytestmark = pytest.mark.anyio
@@ -46,10 +44,10 @@ def opened(program: Program) -> WatchDialog:
 
 
 async def test_a_server_is_watched_after_its_change_was_shown_and_released_again(
-    qapp: QApplication, data_dir: Path, cursor: Path
+    data_dir: Path, cursor: Path
 ) -> None:
     before = content(cursor)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[WATCH].trigger()
         dialog = opened(program)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)
@@ -68,11 +66,9 @@ async def test_a_server_is_watched_after_its_change_was_shown_and_released_again
         assert content(cursor) == before
 
 
-async def test_a_saved_server_is_found_in_its_client(
-    qapp: QApplication, data_dir: Path, cursor: Path
-) -> None:
+async def test_a_saved_server_is_found_in_its_client(data_dir: Path, cursor: Path) -> None:
     save(data_dir, mine=ENTRY)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.commands.run(on_servers.WATCH, "mine")
         dialog = opened(program)
         await until(lambda: bool(dialog.request().watch))
@@ -83,9 +79,9 @@ async def test_a_saved_server_is_found_in_its_client(
 
 
 async def test_a_file_that_changes_after_the_preview_is_refused(
-    qapp: QApplication, data_dir: Path, cursor: Path
+    data_dir: Path, cursor: Path
 ) -> None:
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.welcome.watch.click()
         dialog = opened(program)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)
@@ -97,10 +93,10 @@ async def test_a_file_that_changes_after_the_preview_is_refused(
 
 
 async def test_a_file_that_cannot_be_edited_is_reported_before(
-    qapp: QApplication, data_dir: Path, cursor: Path
+    data_dir: Path, cursor: Path
 ) -> None:
     put(cursor, b'{"mcpServers": {"files": {"command": "a", "command": "b"}}}')
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         program.window.do[WATCH].trigger()
         dialog = opened(program)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)

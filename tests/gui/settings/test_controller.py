@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QRadioButton
 
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
-from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
@@ -20,19 +20,15 @@ from mcp_progress_monitor.gui.window_commands import KEYS, SETTINGS
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, DefaultLimits
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
+from tests.gui.saved import running
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
 pytestmark = pytest.mark.anyio
-
-
-def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
-    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
 
 
 async def opened(program: Program | RecordingProgram) -> SettingsDialog:
@@ -49,7 +45,7 @@ def page_of(dialog: SettingsDialog, key: str) -> SettingsForm:
 
 
 @pytest.fixture
-def font(qapp: QApplication) -> Iterator[float]:
+def font() -> Iterator[float]:
     """The usual size of text, which is given back."""
     before = QApplication.font()
     yield before.pointSizeF()
@@ -57,10 +53,8 @@ def font(qapp: QApplication) -> Iterator[float]:
     QGuiApplication.styleHints().unsetColorScheme()
 
 
-async def test_there_is_one_dialog_with_all_pages_and_the_keys_open_theirs(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_there_is_one_dialog_with_all_pages_and_the_keys_open_theirs(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         dialog = await opened(program)
         titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
         assert titles == [
@@ -80,8 +74,8 @@ async def test_there_is_one_dialog_with_all_pages_and_the_keys_open_theirs(
         assert isinstance(page_of(dialog, "general").values, GeneralSettings)
 
 
-async def test_what_is_chosen_applies_at_once(qapp: QApplication, data_dir: Path) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_what_is_chosen_applies_at_once(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         dialog = await opened(program)
         page_of(dialog, "notifications").controls["is_on"].widget.click()
         page_of(dialog, "confirmations").controls["quit"].widget.click()
@@ -91,10 +85,8 @@ async def test_what_is_chosen_applies_at_once(qapp: QApplication, data_dir: Path
         assert page_of(dialog, "notifications").controls["is_on"].widget.isChecked()
 
 
-async def test_theme_and_text_size_apply_at_once_and_are_kept(
-    qapp: QApplication, data_dir: Path, font: float
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_theme_and_text_size_apply_at_once_and_are_kept(data_dir: Path, font: float) -> None:
+    async with running(data_dir) as program:
         page = page_of(await opened(program), "appearance")
         themes, sizes = page.findChildren(QRadioButton), page.controls["percent"].widget
         themes[2].click()
@@ -111,10 +103,8 @@ async def test_theme_and_text_size_apply_at_once_and_are_kept(
     assert Preferences(data_dir).json_of("text-size") == {"percent": 125}
 
 
-async def test_limits_count_for_the_next_calls_and_the_next_start(
-    qapp: QApplication, data_dir: Path
-) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_limits_count_for_the_next_calls_and_the_next_start(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         page = page_of(await opened(program), "limits")
         assert page.controls["tool_idle_s"].widget.text() == "1800"
         page.controls["tool_idle_s"].widget.setText("soon")
@@ -131,20 +121,20 @@ async def test_limits_count_for_the_next_calls_and_the_next_start(
         assert program.window.job_pane.attempts.limit.value() == 9
         program.window.job_pane.attempts.limit.setValue(8)
         assert page.controls["attempts"].widget.value() == 8
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         assert program.engine.calls.default_limits == DefaultLimits(90, 60, 0)
         assert program.window.job_pane.attempts.limit.value() == 8
 
 
-async def test_recordings_are_kept_as_long_as_is_chosen(qapp: QApplication, data_dir: Path) -> None:
-    async with running(qapp, data_dir) as program:
+async def test_recordings_are_kept_as_long_as_is_chosen(data_dir: Path) -> None:
+    async with running(data_dir) as program:
         page_of(await opened(program), "recordings").controls["keep_days"].widget.setValue(11)
         assert load_settings(data_dir)[0].keep_days == 11
 
 
-async def test_what_is_not_to_be_remembered_is_not(qapp: QApplication, data_dir: Path) -> None:
+async def test_what_is_not_to_be_remembered_is_not(data_dir: Path) -> None:
     keep_a_call(data_dir)
-    async with running(qapp, data_dir) as program:
+    async with running(data_dir) as program:
         page = page_of(await opened(program), "privacy")
         page.controls["arguments"].widget.click()
         assert Preferences(data_dir).json_of("settings/privacy") == {"arguments": False}
@@ -156,12 +146,12 @@ async def test_what_is_not_to_be_remembered_is_not(qapp: QApplication, data_dir:
 
 
 async def test_the_window_of_a_recording_has_fewer_pages_and_forgets_as_well(
-    qapp: QApplication, data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path
 ) -> None:
     keep_a_call(data_dir)
     file = Written().save(tmp_path / "night.mcprec")
     options = RecordingOptions(Playback(file), data_dir)
-    async with until_quit(RecordingProgram(qapp, options)) as program:
+    async with until_quit(RecordingProgram(application(), options)) as program:
         dialog = await opened(program)
         titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
         assert titles == ["Appearance", "Recordings", "Privacy", "Keys"]

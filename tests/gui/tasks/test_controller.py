@@ -9,7 +9,7 @@ import pytest
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.jobs.commands import CANCEL, PICK_UP
-from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.servers import commands as on_servers
@@ -18,14 +18,13 @@ from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import RequestMade
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.gui.programs import until, until_quit
+from tests.gui.programs import application, until, until_quit
+from tests.gui.saved import running
 from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
 
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.gui.main_window import MainWindow
@@ -43,8 +42,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(qapp: QApplication, folder: Path) -> AsyncIterator[Program]:
-    async with until_quit(Program(qapp, WindowOptions(data_dir=folder))) as program:
+async def opened(folder: Path) -> AsyncIterator[Program]:
+    async with running(folder) as program:
         yield program
 
 
@@ -85,9 +84,9 @@ def show(window: MainWindow, job: JobId) -> None:
 
 @pytest.mark.parametrize("era", ["handshake", "per-request"])
 async def test_a_task_is_followed_to_its_end_and_a_recording_tells_the_same(
-    qapp: QApplication, folder: Path, era: Era
+    folder: Path, era: Era
 ) -> None:
-    async with opened(qapp, folder) as program:
+    async with opened(folder) as program:
         await connect(program, era)
         job = await begin(program, "task_work", steps=3, interval_s=0.1)
         await until(lambda: found(program, job).state is JobState.DONE)
@@ -98,17 +97,15 @@ async def test_a_task_is_followed_to_its_end_and_a_recording_tells_the_same(
         recording = program.engine.recording.path
     assert recording is not None
     options = RecordingOptions(Playback(recording), folder)
-    async with until_quit(RecordingProgram(qapp, options)) as replayed:
+    async with until_quit(RecordingProgram(application(), options)) as replayed:
         await until(lambda: replayed.playback.is_loaded)
         show(replayed.window, job)
         await until(lambda: course(replayed.window) == live)
         assert not replayed.window.job_list.commands[PICK_UP].isEnabled()
 
 
-async def test_tasks_are_listed_opened_and_cancelled_with_those_of_others(
-    qapp: QApplication, folder: Path
-) -> None:
-    async with opened(qapp, folder) as program:
+async def test_tasks_are_listed_opened_and_cancelled_with_those_of_others(folder: Path) -> None:
+    async with opened(folder) as program:
         await connect(program, "handshake", "--page-size", "1")
         first = await begin(program, "task_work", steps=600)
         second = await begin(program, "task_never_ends")
@@ -134,8 +131,8 @@ def _task(program: Program, job: JobId) -> str:
     return task.id
 
 
-async def test_a_cooperative_task_is_said_to_work_still(qapp: QApplication, folder: Path) -> None:
-    async with opened(qapp, folder) as program:
+async def test_a_cooperative_task_is_said_to_work_still(folder: Path) -> None:
+    async with opened(folder) as program:
         await connect(program, "per-request")
         job = await begin(program, "task_cooperative", goes_on_s=3, interval_s=0.2)
         program.window.commands.run(CANCEL, (job,))
@@ -147,13 +144,13 @@ async def test_a_cooperative_task_is_said_to_work_still(qapp: QApplication, fold
 
 
 async def test_a_task_outlives_the_window_and_is_picked_up_by_the_next(
-    qapp: QApplication, folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path
 ) -> None:
     kept = ("--state-dir", str(tmp_path / "tasks"))
-    async with opened(qapp, folder) as program:
+    async with opened(folder) as program:
         await connect(program, "handshake", *kept)
         await begin(program, "task_work", steps=8, interval_s=0.2)
-    async with opened(qapp, folder) as program:
+    async with opened(folder) as program:
         program.engine.servers.add(server_definition(*kept, era="handshake"))
         (job,) = program.engine.jobs.ids()
         window = program.window
@@ -164,10 +161,8 @@ async def test_a_task_outlives_the_window_and_is_picked_up_by_the_next(
         await until(lambda: found(program, job).state is JobState.DONE)
 
 
-async def test_messages_and_resource_updates_of_a_server_are_shown(
-    qapp: QApplication, folder: Path
-) -> None:
-    async with opened(qapp, folder) as program:
+async def test_messages_and_resource_updates_of_a_server_are_shown(folder: Path) -> None:
+    async with opened(folder) as program:
         await connect(program)
         window, sent = program.window, set[str]()
 
@@ -189,16 +184,14 @@ async def test_messages_and_resource_updates_of_a_server_are_shown(
         recording = program.engine.recording.path
     assert recording is not None
     options = RecordingOptions(Playback(recording), folder)
-    async with until_quit(RecordingProgram(qapp, options)) as replayed:
+    async with until_quit(RecordingProgram(application(), options)) as replayed:
         await until(lambda: replayed.window.server_log_pane.shown.rowCount() == 8)
         model, reported = replayed.window.servers.view.model(), "demo://counter updated 3 times"
         await until(lambda: reported in str(model.index(0, 0).data(STORY)))
 
 
-async def test_tools_that_come_and_go_change_the_count_of_the_server(
-    qapp: QApplication, folder: Path
-) -> None:
-    async with opened(qapp, folder) as program:
+async def test_tools_that_come_and_go_change_the_count_of_the_server(folder: Path) -> None:
+    async with opened(folder) as program:
         await connect(program)
         index = program.window.servers.view.model().index(0, 0)
         before = str(index.data(ABOUT))
@@ -207,15 +200,15 @@ async def test_tools_that_come_and_go_change_the_count_of_the_server(
 
 
 async def test_a_task_of_another_client_is_listed_and_cancelled_by_its_id(
-    qapp: QApplication, folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path
 ) -> None:
     kept = ("--state-dir", str(tmp_path / "tasks"))
-    async with opened(qapp, folder) as program:
+    async with opened(folder) as program:
         await connect(program, "handshake", *kept)
         await begin(program, "task_never_ends")
     other = tmp_path / "other"
     other.mkdir()
-    async with opened(qapp, other) as program:
+    async with opened(other) as program:
         await connect(program, "handshake", *kept)
         assert not program.engine.jobs.ids()
         program.window.commands.run(on_servers.TASKS, "demo")

@@ -10,8 +10,6 @@ from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.gui.traffic.frames import frame, progress
 from tests.gui.traffic.tape import TapedTraffic
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 CALL = {
     "jsonrpc": "2.0",
     "id": 7,

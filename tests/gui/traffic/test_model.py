@@ -19,8 +19,6 @@ from tests.gui.traffic.tape import TapedTraffic
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-pytestmark = pytest.mark.usefixtures("qapp")
-
 
 @pytest.fixture
 def model() -> TapedTraffic:
