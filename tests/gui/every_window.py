@@ -10,11 +10,12 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QRect
 from PySide6.QtWidgets import QApplication, QWidget
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
@@ -61,6 +62,7 @@ from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
+from mcp_progress_monitor.gui.setting_rows import Section
 from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from mcp_progress_monitor.gui.status_bar import StatusBar
@@ -93,13 +95,6 @@ from tests.gui.recordings.test_replay import FakePlayer, replay_of
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
 from tests.server_stand_ins import FakeServers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from PySide6.QtCore import QRect
-
-    from mcp_progress_monitor.gui.setting_rows import Section
 
 FRAME = 32
 """What a desktop's title bar takes from the height of a screen."""

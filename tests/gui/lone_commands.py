@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
 from mcp_progress_monitor.gui.common.commands import Command, CommandActions, Commands
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.theme import Appearance
 
 
 def lone_actions(

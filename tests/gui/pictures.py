@@ -11,21 +11,19 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 from PySide6.QtWidgets import QApplication, QWidget
 
 from mcp_progress_monitor.gui.aio import run_on_qt
 from mcp_progress_monitor.gui.launch_options import WindowOptions
+from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.architecture.source import ROOT
 from tests.gui.every_window import EveryWindow, screen_environ
 from tests.gui.programs import until_quit
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.main_window import MainWindow
 
 SCREENS: Final = (
     "1280x800",

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
 
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.gui.servers.model import ROW
-from mcp_progress_monitor.snapshots.definitions import demo_definition
+from mcp_progress_monitor.snapshots.definitions import ServerDefinition, demo_definition
+from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.programs import application, until_quit
-
-if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
-    from mcp_progress_monitor.snapshots.servers import ServerState
 
 
 def running(folder: Path, *definitions: ServerDefinition) -> AbstractAsyncContextManager[Program]:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import anyio
 import anyio.lowlevel
 import pytest
 from PySide6.QtCore import QCoreApplication, QTimer
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui import aio
 from mcp_progress_monitor.gui.aio import ReadyQueue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pytestqt.qtbot import QtBot
 
 
 class _Queued:

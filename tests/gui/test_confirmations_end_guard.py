@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,6 +17,7 @@ from PySide6.QtWidgets import QPushButton
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.confirmations import EndQuestion, RemoveQuestion
+from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.model import ROW
 from mcp_progress_monitor.gui.window_commands import QUIT
@@ -23,13 +26,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.programs import until
 from tests.gui.saved import running, state
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
-    from mcp_progress_monitor.gui.program import Program
 
 pytestmark = pytest.mark.anyio
 

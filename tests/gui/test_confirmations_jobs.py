@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QPushButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.confirmations import ForgetQuestion, ReissueQuestion
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.job_stand_ins import job, resumable
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 def button(box: QMessageBox, message: str) -> QPushButton:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.confirmations import RemoveQuestion
 from tests.job_stand_ins import job
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 class Heard:

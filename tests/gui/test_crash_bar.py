@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.crash_bar import CrashBar, CrashReportDialog, offer_reports
 from mcp_progress_monitor.gui.preferences import Preferences
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
 
 
 def press(part: QWidget, text: str) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 class Painted(QWidget):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QObject, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.drop_controller import DropKind, Drops, command_of, kind_of
@@ -21,12 +23,6 @@ from tests.gui.programs import until
 from tests.gui.saved import running
 from tests.gui.windows import window_on
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
 
 pytestmark = pytest.mark.anyio
 COPY = Qt.DropAction.CopyAction

@@ -7,8 +7,10 @@ import json
 import pkgutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, QObject, Qt
@@ -18,6 +20,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QAbstractSpinBox,
+    QApplication,
     QComboBox,
     QDialog,
     QFileDialog,
@@ -39,12 +42,6 @@ from mcp_progress_monitor.gui.common.tables import RowHover
 from tests.architecture.source import ROOT
 from tests.gui.every_window import FRAME, EveryWindow, screen_environ
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
 
 HOSTILE = "<h1>E"
 """As in a name: Qt takes the whole text that begins with it for markup."""

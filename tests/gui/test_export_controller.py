@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.exports.formats import CSV, HAR, JSONL, ExportOptions
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks
@@ -20,11 +21,6 @@ from mcp_progress_monitor.gui.export_controller import ExportController, ExportD
 from tests.gui.programs import until
 from tests.patience import PATIENCE_S
 from tests.unit.exports.sessions import Session
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from mcp_progress_monitor.errors import ErrorDetails
 
 
 class Window(QMainWindow):

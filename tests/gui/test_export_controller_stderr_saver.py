@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
+from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.exports import options
 from mcp_progress_monitor.exports.options import OutputFile
 from mcp_progress_monitor.gui.aio import BackgroundTasks
@@ -21,13 +23,6 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.errors import ErrorDetails
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QCoreApplication
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.gui.feed import (
@@ -27,11 +28,6 @@ from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, Fra
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.findings import finding
 from tests.job_stand_ins import tick
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pytestqt.qtbot import QtBot
 
 
 class Station:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui import garbage
 from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.recording.timeline import Timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from PySide6.QtWidgets import QApplication
-    from pytestqt.qtbot import QtBot
 
 
 @pytest.fixture

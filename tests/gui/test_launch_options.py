@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.launch_options import WindowOptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_an_error_below_a_reported_data_folder_is_known(tmp_path: Path) -> None:

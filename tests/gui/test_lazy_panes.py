@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.panes import LazyPane
 from mcp_progress_monitor.gui.server_log.model import ServerLogModel
@@ -13,11 +14,6 @@ from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
 from tests.gui.programs import until
 from tests.gui.saved import running
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
 
 
 class Making:

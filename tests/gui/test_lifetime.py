@@ -7,19 +7,15 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from mcp_progress_monitor.gui.lifetime import Lifetime
 from tests.integration.commands import ROOT
 from tests.patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 

@@ -6,17 +6,13 @@ import asyncio
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
 import pytest
 
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.lifetime import Failures
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.errors import ErrorDetails
-
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import zlib
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QByteArray, QItemSelectionModel, QObject, QPoint, Qt
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
     QTreeWidget,
     QWidget,
 )
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
@@ -45,12 +47,6 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.gui.jobs.job_lists import asked, heard
 from tests.gui.windows import window_on
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 

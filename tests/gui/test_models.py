@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.models import Models
@@ -16,12 +18,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.findings import finding
 from tests.gui.traffic.frames import ticks
 from tests.server_stand_ins import FakeServers, server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
 
 
 @pytest.fixture

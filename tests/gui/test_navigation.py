@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.jobs.compare import CompareDialog
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.model import JobsModel
@@ -23,18 +26,9 @@ from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, Frame
+from mcp_progress_monitor.tracker.snapshot import JobDetail
 from tests.gui.windows import window_on
 from tests.job_stand_ins import FakeJobs, answer, detail, job, resumable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.tracker.snapshot import JobDetail
 
 
 @pytest.fixture

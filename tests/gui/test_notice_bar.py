@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 _FIRST = ErrorDetails("The server did not start", "my-server", "Check the command.", "exit code 3")
 _SECOND = ErrorDetails("No such tool")

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.gui.main_window import MainWindow
 from tests.gui.windows import window_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QWidget
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.main_window import MainWindow
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 

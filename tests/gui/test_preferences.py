@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QByteArray
 
 from mcp_progress_monitor.gui.preferences import Preferences
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_what_was_kept_is_there_after_a_restart(data_dir: Path) -> None:

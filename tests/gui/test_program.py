@@ -6,10 +6,11 @@ import gc
 import sys
 import time
 import weakref
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
+from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui import undo
@@ -29,11 +30,6 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.programs import application, until, until_quit
 from tests.gui.saved import asked, demo_entry, running, save
 from tests.unit.store.samples import PARAMS, begun, opened, query
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
 

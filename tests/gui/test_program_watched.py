@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,11 +24,6 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.programs import application, until, until_quit
 from tests.gui.saved import running
 from tests.taps import HandTap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.anyio
 

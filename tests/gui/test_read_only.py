@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.jobs.columns import Column
@@ -26,15 +25,11 @@ from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.server_list import ServerList
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, asked, job_actions, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
 from tests.server_stand_ins import FakeServers, server
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 WHY = "Not available in a recording"
 CHANGING = [command for command in JOB_COMMANDS if command.live_only]

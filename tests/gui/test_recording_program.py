@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtGui import QImage
@@ -22,11 +24,6 @@ from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.programs import application, until, until_quit
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.anyio
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -26,10 +26,6 @@ from tests.architecture.source import ROOT
 from tests.gui.programs import application, until, until_quit
 from tests.patience import PATIENCE_S
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 pytestmark = pytest.mark.anyio
 

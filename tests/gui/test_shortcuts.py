@@ -5,13 +5,15 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.command_palette.controller import command_entries
 from mcp_progress_monitor.gui.common.commands import CommandAction, button_tip, native
@@ -28,13 +30,6 @@ from tests.gui.every_window import EveryWindow
 from tests.gui.jobs.job_lists import heard
 from tests.gui.windows import window_on
 from tests.job_stand_ins import job, resumable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
-    from pytestqt.qtbot import QtBot
 
 
 @pytest.fixture

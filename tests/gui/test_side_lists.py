@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QItemSelectionModel, QPoint, Qt
-from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QHelpEvent
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    Qt,
+)
+from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QHelpEvent, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
+from PySide6.QtWidgets import QMenu, QStyleOptionViewItem, QToolButton, QToolTip
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
@@ -23,7 +31,7 @@ from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.menus import LevelMenu, ResourceMenu
 from mcp_progress_monitor.gui.servers.model import ServerRow, ServersModel
 from mcp_progress_monitor.gui.servers.server_list import MANY, ServerList, face_of
-from mcp_progress_monitor.gui.theme import ACTIVE, FOCUSED, SELECTED, UNDER_MOUSE
+from mcp_progress_monitor.gui.theme import ACTIVE, FOCUSED, SELECTED, UNDER_MOUSE, Appearance
 from mcp_progress_monitor.gui.window_commands import ADD_COMMAND
 from mcp_progress_monitor.protocol.offers import Resource
 from mcp_progress_monitor.snapshots.servers import (
@@ -38,14 +46,6 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.jobs.job_lists import asked, heard
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import FakeServers, server
-
-if TYPE_CHECKING:
-    from PySide6.QtCore import QModelIndex, QPersistentModelIndex
-    from PySide6.QtGui import QPainter
-    from PySide6.QtWidgets import QStyleOptionViewItem
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 PLAIN = Qt.KeyboardModifier.NoModifier
 _FLAGS = FOCUSED | UNDER_MOUSE | SELECTED | ACTIVE

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -21,9 +21,6 @@ from mcp_progress_monitor.gui.startup import WindowStartup
 from mcp_progress_monitor.recording.settings import FOLDER
 from tests.gui.programs import application, until, until_quit
 from tests.gui.saved import running
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Painted(QObject):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtGui import QPalette
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.status_bar import StatusBar
@@ -15,9 +16,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState, SignIn
 from tests.gui.traffic.frames import ticks
 from tests.gui.traffic.tape import TapedTraffic
 from tests.server_stand_ins import FakeServers, server
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 class FakeRecorder:

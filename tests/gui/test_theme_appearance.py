@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtGui import QColor, QIcon, QImage, QPalette
-from PySide6.QtWidgets import QStyle
+from PySide6.QtWidgets import QApplication, QStyle
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.theme import (
     ACTIVE,
@@ -25,10 +24,6 @@ from mcp_progress_monitor.gui.theme import (
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 from tests.job_stand_ins import job
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QApplication
-    from pytestqt.qtbot import QtBot
 
 DARK = ("#1d1f22", "#e4e6e9")
 LIGHT = ("#ffffff", "#000000")

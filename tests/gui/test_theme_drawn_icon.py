@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
 from mcp_progress_monitor.gui.theme import Drawing, DrawnIcon
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SQUARE = (
     b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4">'

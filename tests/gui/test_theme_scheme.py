@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import QCheckBox, QListWidget, QTableView, QTreeView, QTreeWidget, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QListWidget,
+    QTableView,
+    QTreeView,
+    QTreeWidget,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.theme import (
@@ -22,13 +32,6 @@ from mcp_progress_monitor.gui.theme import (
 )
 from mcp_progress_monitor.gui.user_settings import UserSettings
 from mcp_progress_monitor.paths import resource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
-    from pytestqt.qtbot import QtBot
 
 
 @pytest.fixture

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.tool_bar import SplitButton
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 LEFT = Qt.MouseButton.LeftButton
 PLAIN = Qt.KeyboardModifier.NoModifier

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QToolButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui import undo
 from mcp_progress_monitor.gui.undo import UndoOffer
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 @pytest.fixture

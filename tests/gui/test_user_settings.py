@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.setting_rows import Setting
 from mcp_progress_monitor.gui.user_settings import (
     AppearanceSettings,
     ConfirmationSettings,
@@ -19,13 +22,6 @@ from mcp_progress_monitor.gui.user_settings import (
     UserSettings,
 )
 from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S, DefaultLimits
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.setting_rows import Setting
 
 
 def test_what_was_chosen_is_there_after_a_restart(qtbot: QtBot, data_dir: Path) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QScrollArea
+from PySide6.QtWidgets import QApplication, QScrollArea
+from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.gui.common.commands import CommandActions
 from mcp_progress_monitor.gui.common.controls import EnterPresses
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.welcome import Welcome
 from mcp_progress_monitor.gui.window_commands import (
     ADD_COMMAND,
@@ -20,13 +21,6 @@ from mcp_progress_monitor.gui.window_commands import (
     WINDOW_COMMANDS,
 )
 from tests.gui.lone_commands import asked, lone_actions
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QApplication
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.common.commands import CommandActions
-    from mcp_progress_monitor.gui.theme import Appearance
 
 _CHOICES = {"demo": DEMO, "command": ADD_COMMAND, "url": ADD_URL, "imports": IMPORT}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +16,6 @@ from mcp_progress_monitor.gui.window_commands import EXPORT
 from mcp_progress_monitor.playback.playback import Playback
 from tests.gui.programs import application, until, until_quit
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.anyio
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.gui.calls.argument_sets import read_argument_sets
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _SCHEMA = {
     "type": "object",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.gui.calls.form import CallDialog
@@ -22,11 +22,6 @@ from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.limits import DefaultLimits
 from tests.gui.programs import until
 from tests.gui.saved import running
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QWidget
 
 pytestmark = pytest.mark.anyio
 DEMO = demo_definition()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
@@ -26,6 +25,7 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
     QWidget,
 )
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.engine.call import AutoResume, Call, CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog, CallForm
@@ -39,9 +39,6 @@ from mcp_progress_monitor.protocol.peer import AUTO
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.limits import USUAL
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 _DEFINITION = StdioDefinition(name="db", command="db")
 _SCHEMA = {

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.calls.offers import Offer, OfferKind
 from mcp_progress_monitor.gui.calls.options import TaskOptions
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.messages import TASKS_EXTENSION
 from mcp_progress_monitor.protocol.tasks import TaskAugmentation
-from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.server_stand_ins import server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 CORE: dict[str, Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QStyleOptionViewItem
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.calls.offers import OfferKind
 from mcp_progress_monitor.gui.calls.server_page import OfferDelegate, ServerPage
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, LIST_TOOLS
 from mcp_progress_monitor.protocol.offers import (
@@ -24,11 +24,6 @@ from mcp_progress_monitor.protocol.offers import (
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.gui.jobs.job_lists import heard
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 SCHEMA = {
     "type": "object",

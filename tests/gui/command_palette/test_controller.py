@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -16,10 +16,6 @@ from mcp_progress_monitor.gui.window_commands import PALETTE
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from tests.gui.programs import until
 from tests.gui.saved import running
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.anyio
 

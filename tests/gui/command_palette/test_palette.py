@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
-from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED
+from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED, Appearance
 from tests.gui.jobs.job_lists import heard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 def entry(kind: str, title: str, detail: str = "", key: str = "") -> PaletteEntry:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.commands import (
     Command,
@@ -18,11 +19,7 @@ from mcp_progress_monitor.gui.common.commands import (
     button_tip,
     carries_out,
 )
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.theme import Appearance
 
 WHY = "Not available in a recording"
 

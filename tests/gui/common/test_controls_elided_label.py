@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.controls import ElidedLabel
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 class LayoutWatch(QObject):

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette, QTextDocument
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.controls import EmptyNote, plain_tip, typed_text
 from mcp_progress_monitor.gui.jobs.table import fitted
-from mcp_progress_monitor.gui.theme import contrast
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.theme import Appearance, contrast
 
 
 def test_a_tip_reads_as_what_was_sent() -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.differences import DifferencesView, differences
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.theme import Appearance
 
 
 def _changed(first: str, second: str) -> list[str]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.filtering.completion import Candidate, Completion
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 _WORDS = ("method", "message", "token", "params")
 

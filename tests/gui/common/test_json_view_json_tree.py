@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.json_view import FilterRequest, JsonTree
 from mcp_progress_monitor.protocol.jsonrpc import Elided
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 _MESSAGE = {"params": {"name": 'say "hi"', "list": [{"n": 2**70}], "big": Elided(9)}}
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QToolButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 _VALUE = {"name": "one", "list": [{"n": "two"}, {"n": "ONE"}], "once": 1}
 

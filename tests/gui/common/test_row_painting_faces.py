@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.gui.common.row_painting import Face
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QApplication
 
 _FACES: list[Face] = []
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.search import SearchField, search_button
 from mcp_progress_monitor.gui.page_commands import STDERR_SEARCH
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 class _Page(QWidget):

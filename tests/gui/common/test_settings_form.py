@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QTime
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
-from mcp_progress_monitor.gui.setting_rows import Button
+from mcp_progress_monitor.gui.setting_rows import Button, Section
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.user_settings import (
     SECTIONS,
     ConfirmationSettings,
@@ -19,12 +20,6 @@ from mcp_progress_monitor.gui.user_settings import (
     PrivacySettings,
 )
 from tests.gui.jobs.job_lists import heard
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.setting_rows import Section
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 def box(page: SettingsForm, text: str) -> QCheckBox:

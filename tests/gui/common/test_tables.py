@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QStringListModel, Qt
-from PySide6.QtGui import QRegion, QStandardItem, QStandardItemModel, QWheelEvent
+from PySide6.QtGui import QPaintEvent, QRegion, QStandardItem, QStandardItemModel, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QListView, QTreeView
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QListView, QTreeView
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.tables import EmptyText, PlainTable, RowHover, dress_rows
 from mcp_progress_monitor.gui.theme import UNDER_MOUSE, row_grounds
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QPaintEvent
-    from PySide6.QtWidgets import QAbstractItemView
-    from pytestqt.qtbot import QtBot
 
 _ROWS = 100
 

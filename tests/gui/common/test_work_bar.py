@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import pytest
 from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common import work_bar
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
-
-if TYPE_CHECKING:
-    import pytest
-    from pytestqt.qtbot import QtBot
 
 
 def test_it_appears_only_when_the_work_takes_long(

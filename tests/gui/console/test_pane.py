@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDockWidget, QMainWindow
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.labels import ServerTitle, ServerTitles
 from mcp_progress_monitor.gui.console.lines import LINES
 from mcp_progress_monitor.gui.console.pane import StderrPane
 from mcp_progress_monitor.gui.console.view import SLICE
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.frames import Channel, Frame
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 def _frames(count: int, start: int = 0) -> list[Frame]:

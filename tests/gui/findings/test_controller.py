@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -20,11 +21,6 @@ from mcp_progress_monitor.gui.window_commands import BACK, NEXT_MESSAGE, PREVIOU
 from mcp_progress_monitor.playback.playback import Playback
 from tests.gui.programs import application, until, until_quit
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +15,6 @@ from tests.gui.programs import application, until, until_quit
 from tests.gui.saved import running
 from tests.servers.definition import server_definition
 from tests.taps import HandTap
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.anyio
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester, QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.checking.connection import Evidence
+from mcp_progress_monitor.checking.report import ReportedResult
 from mcp_progress_monitor.filtering.findings import finding_filter
 from mcp_progress_monitor.findings.finding import Finding, Level
 from mcp_progress_monitor.gui.common.commands import Commands
@@ -29,14 +31,9 @@ from mcp_progress_monitor.gui.findings.model import (
 )
 from mcp_progress_monitor.gui.findings.pane import FindingsPane
 from mcp_progress_monitor.gui.findings.view import JobFindings
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.facts import Side
 from tests.gui.findings.test_model import BLANK, FLOOD, LEFT, result
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.checking.report import ReportedResult
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

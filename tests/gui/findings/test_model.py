@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,7 +13,7 @@ from mcp_progress_monitor.checking.connection import Evidence, JudgedConnection,
 from mcp_progress_monitor.checking.results import Result, RuleState
 from mcp_progress_monitor.filtering.findings import finding_filter
 from mcp_progress_monitor.findings import rules
-from mcp_progress_monitor.findings.finding import Finding, Level
+from mcp_progress_monitor.findings.finding import Finding, Level, Rule
 from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.findings.groups import FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
@@ -28,9 +28,6 @@ from mcp_progress_monitor.gui.findings.model import (
     ServerRules,
 )
 from mcp_progress_monitor.protocol.facts import Side
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.findings.finding import Rule
 
 FLOOD = (rules.TICK_FLOOD, (50,))
 BLANK = (rules.BLANK_LINE, ())

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.engine.updates import Listeners, Update
 from mcp_progress_monitor.gui.feed import Throttle
 from mcp_progress_monitor.gui.findings import model as watching
-from mcp_progress_monitor.gui.findings.model import FindingsModel
+from mcp_progress_monitor.gui.findings.model import FindingsModel, FindingsWatch
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.golden_sessions import FOLDER, Golden, call, recording
 from tests.unit.checking.sessions import check_file, summary
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.findings.model import FindingsWatch
 
 GOLDEN = (
     *("PROG-3", "PROG-6", "PROG-9", "CAN-1", "JR-2", "TSK-5", "SCHEMA-1", "HDR-1"),

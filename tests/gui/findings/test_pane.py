@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.checking import results
 from mcp_progress_monitor.checking.connection import Evidence
+from mcp_progress_monitor.checking.report import ReportedResult
 from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.findings.commands import IGNORE, JOB, OPEN, RULE, SERVER
-from mcp_progress_monitor.gui.findings.model import FindingsModel
+from mcp_progress_monitor.gui.findings.model import FindingsModel, Ignored
 from mcp_progress_monitor.gui.findings.pane import FindingsPane
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.golden_sessions import FOLDER
 from tests.gui.findings.test_model import BLANK, FLOOD, result
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.checking.report import ReportedResult
-    from mcp_progress_monitor.gui.findings.model import Ignored
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

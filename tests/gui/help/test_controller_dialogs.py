@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.gui.help.controller import AboutDialog, ReportDialog, report_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
 
 
 def test_the_versions_can_be_copied(qtbot: QtBot) -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, SignalInstance
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.gui.common.commands import Command, CommandActions
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import JOB_COMMANDS
+from mcp_progress_monitor.gui.jobs.job_list import JobList
+from mcp_progress_monitor.gui.theme import Appearance
 from tests.gui import lone_commands
-
-if TYPE_CHECKING:
-    from PySide6.QtCore import SignalInstance
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.common.commands import Command, CommandActions
-    from mcp_progress_monitor.gui.jobs.job_list import JobList
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 class HasCommands(Protocol):

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobState
 from tests.gui.jobs.job_lists import job_actions
 from tests.job_stand_ins import detail, job, resumable
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 TOKEN = "secret\u202e-token-1"
 

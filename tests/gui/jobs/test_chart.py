@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.chart import ProgressChart
-from mcp_progress_monitor.gui.theme import STATE_TONES, Tone
+from mcp_progress_monitor.gui.theme import STATE_TONES, Appearance, Tone
 from mcp_progress_monitor.tracker.history import AxisSpan, drawable, label_places, span
 from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobState
 from tests.job_stand_ins import course, detail, job
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QImage
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QEvent, QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolTip
+from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.gui.common.commands import Command
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import (
     ANSWER,
@@ -34,17 +35,12 @@ from mcp_progress_monitor.gui.jobs.commands import (
     RESUME,
     TICKS,
 )
+from mcp_progress_monitor.gui.jobs.job_list import JobList
+from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState, TaskSnapshot
 from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, asked, click, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.common.commands import Command
-    from mcp_progress_monitor.gui.jobs.job_list import JobList
-    from mcp_progress_monitor.gui.jobs.model import JobsModel
 
 
 @pytest.mark.parametrize("command", [COPY_REQUEST, COPY_RESULT, COPY_TOKEN])

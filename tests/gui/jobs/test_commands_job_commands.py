@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.commands import Command, Takes, button_tip, carries_out
 from mcp_progress_monitor.gui.every_command import SECTIONS
 from mcp_progress_monitor.gui.jobs import header, job_list, row
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import JOB_COMMANDS, JOB_MENU, ROW_BUTTONS
+from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from tests.gui.jobs.job_lists import LEFT, PLAIN, place_of
 from tests.gui.windows import window_on
 from tests.job_stand_ins import job
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.main_window import MainWindow
 
 ADDED = Command(
     "jobs.added",

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.compare import CompareDialog, RunsChart, StatisticsDialog
-from mcp_progress_monitor.gui.theme import Tone
+from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.job_stand_ins import FakeJobs, course, detail, job
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QImage
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

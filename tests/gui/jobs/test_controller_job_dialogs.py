@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.engine.origins import ServerChangedError
 from mcp_progress_monitor.errors import ErrorDetails
@@ -19,11 +21,6 @@ from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.job_stand_ins import FakeJobs, job, resumable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
 
 SAVED = StdioDefinition(name="db", command="python", args=("one.py",))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 import anyio
 import pytest
@@ -13,12 +14,8 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.jobs.controller import JobsController
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 from tests.job_stand_ins import job
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 pytestmark = pytest.mark.anyio
 

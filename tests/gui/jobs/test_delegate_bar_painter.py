@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QRectF
@@ -11,12 +10,9 @@ from PySide6.QtGui import QImage, QPainter
 
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
 from mcp_progress_monitor.gui.jobs.row import is_settling
-from mcp_progress_monitor.gui.theme import tone_of
+from mcp_progress_monitor.gui.theme import Appearance, tone_of
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from tests.job_stand_ins import job, new_job
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.theme import Appearance
 
 WIDTH = 200
 

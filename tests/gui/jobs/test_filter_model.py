@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from PySide6.QtTest import QAbstractItemModelTester
@@ -19,9 +19,6 @@ from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from tests.job_stand_ins import FakeJobs, job, new_job, resumable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.commands import CLOCK_COMMANDS, IDLE_CLOCK, TOTAL_CLOCK
 from mcp_progress_monitor.gui.jobs.header import ClockLine, JobClocks
 from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.theme import Appearance, Tone
-from mcp_progress_monitor.tracker.snapshot import Clocks, JobState
+from mcp_progress_monitor.tracker.snapshot import Clocks, JobSnapshot, JobState
 from tests.gui.jobs.job_lists import job_actions
 from tests.gui.lone_commands import lone_actions
 from tests.job_stand_ins import FakeJobs, job
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 BOTH = Clocks(1798.2, 3500.0, False, 1800.0, 3600.0)
 IDLE_ALONE = Clocks(1798.2, None, False, 1800.0, None)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QHelpEvent, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolTip
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.gui.common.commands import Commands
@@ -18,6 +17,7 @@ from mcp_progress_monitor.gui.jobs.commands import ANSWER, CANCEL, FINDINGS, OPE
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import ROW, JobsModel
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import (
     ChangeSet,
     Failure,
@@ -28,11 +28,6 @@ from mcp_progress_monitor.tracker.snapshot import (
 from tests.findings import mark
 from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, asked, click, heard, place_of
 from tests.job_stand_ins import FakeJobs, job, new_job
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 def test_the_cancel_button_in_a_row_cancels_its_job(qtbot: QtBot, pane: JobList) -> None:

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.common.tables import is_in_sight
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.job_list import JobList
-from mcp_progress_monitor.gui.jobs.model import ROW
+from mcp_progress_monitor.gui.jobs.model import ROW, JobsModel
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from tests.job_stand_ins import FakeJobs, job
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.jobs.model import JobsModel
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

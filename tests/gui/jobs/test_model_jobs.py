@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.model import ROW, SORTED_EACH_SECOND, JobsModel
 from mcp_progress_monitor.gui.jobs.row import SETTLED_AFTER_S
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.tracker.snapshot import ChangeSet, Clocks, JobState
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, Clocks, JobSnapshot, JobState
 from tests.findings import mark
 from tests.job_stand_ins import FakeJobs, job, new_job, resumable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
-
 
 ASCENDING = Qt.SortOrder.AscendingOrder
 DESCENDING = Qt.SortOrder.DescendingOrder

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QLabel, QStyleOptionViewItem, QToolButton, QToolTip
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, CANCEL, REISSUE, REPORT, RESUME, TICKS
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.jobs.ticks import FRAME, TickColumn, TickDelegate
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import (
     ChangeSet,
     Failure,
+    JobDetail,
+    JobSnapshot,
     JobState,
     StreamSnapshot,
     StreamStep,
@@ -24,12 +28,6 @@ from mcp_progress_monitor.wording import jobs as job_texts
 from tests.findings import finding, mark
 from tests.gui.jobs.job_lists import asked, job_actions
 from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, resumable
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
 
 
 class CountingJobs(FakeJobs):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,12 +15,10 @@ from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.delegate import JobCells
 from mcp_progress_monitor.gui.jobs.row import JobRow, changed_columns
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import Clocks, JobSnapshot, JobState
 from tests.job_stand_ins import job, new_job, resumable
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.theme import Appearance
 
 _CELL = QRect(0, 0, 300, 44)
 _CELLS: list[JobCells] = []

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.pane import JobPane
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState, ServerRequestSnapshot
 from tests.gui.jobs.job_lists import job_actions
 from tests.job_stand_ins import FakeJobs, answer, detail, job
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+from mcp_progress_monitor.gui.jobs.job_list import JobList
+from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.table import ROWS_AT_ONCE, JobTable
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.gui.jobs.job_lists import place_of
 from tests.job_stand_ins import FakeJobs, job
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.jobs.job_list import JobList
-    from mcp_progress_monitor.gui.jobs.model import JobsModel
-    from mcp_progress_monitor.gui.theme import Appearance
 
 _JOBS = range(1, 41)
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.commands import PICK_UP
 from mcp_progress_monitor.gui.jobs.pane import JobPane
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import TaskSnapshot, TaskStep
 from tests.gui.jobs.job_lists import asked, job_actions
 from tests.job_stand_ins import FakeJobs, detail, job
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 TASK = TaskSnapshot("<b>t-1</b>", "working", "Step 3", 500, 61.2, 213.2, 12, polled_s=2.4)
 LEFT = Qt.MouseButton.LeftButton

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
@@ -11,9 +11,6 @@ from PySide6.QtTest import QAbstractItemModelTester
 from mcp_progress_monitor.gui.jobs.ticks import FRAME, MARK, TickColumn, TicksModel
 from tests.findings import finding
 from tests.job_stand_ins import tick
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.timeline import TimelinePane
-from mcp_progress_monitor.tracker.snapshot import JobState, Phase
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.tracker.snapshot import JobDetail, JobState, Phase
 from tests.job_stand_ins import FakeJobs, detail, job
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.tracker.snapshot import JobDetail
 
 NOW = 160.0
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.notifications import controller, desktop
@@ -22,14 +25,6 @@ from mcp_progress_monitor.gui.window_commands import MINI, QUIT
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobSnapshot, JobState
 from tests.job_stand_ins import FakeJobs, job
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QApplication
-
-    from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
 
 
 class Parts:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.notifications.desktop import BusHere, DesktopNotifier, TaskBarButton
 from mcp_progress_monitor.gui.notifications.events import Notice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytestqt.qtbot import QtBot
 
 NOTICE = Notice("export failed", "db\n<b>a & b</b>", 7, is_urgent=False)
 

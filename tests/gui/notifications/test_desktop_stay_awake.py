@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject, QProcess
 
 from mcp_progress_monitor.gui.notifications.desktop import StayAwake
 from tests.gui.notifications.test_desktop import FakeBus
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Desktop(FakeBus):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 if not sys.platform.startswith("linux"):
     pytest.skip("the session bus is Linux's", allow_module_level=True)
+
+from collections.abc import Iterator
+from pathlib import Path
 
 from jeepney import (
     DBusAddress,
@@ -22,14 +25,9 @@ from jeepney import (
 )
 from PySide6.QtCore import QObject
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.notifications.session_bus import SessionBus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
 
 SERVICE = DBusAddress("/org/freedesktop/Notifications", interface="org.freedesktop.Notifications")
 

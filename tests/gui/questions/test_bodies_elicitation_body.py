@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.questions.bodies import ElicitationBody, refused_at
 from mcp_progress_monitor.gui.schema_form.schema import SchemaViolation
-from mcp_progress_monitor.snapshots.questions import Accept, Decline
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.snapshots.questions import Accept, Decline, Question
 from tests.question_stand_ins import SCHEMA, form
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.snapshots.questions import Question
 
 
 @pytest.fixture

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.image_view import ImageView
 from mcp_progress_monitor.gui.questions.bodies import ConversationView, SamplingBody
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.questions import Refused, Sampled
 from tests.question_stand_ins import drawn, said, sampling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 HINTED = {"modelPreferences": {"hints": [{"name": "small"}]}}
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.questions.bodies import UrlBody
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.questions import Accept
 from tests.gui.jobs.job_lists import heard
 from tests.question_stand_ins import page
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 URL = "https://Login.example.com:8443/a?next=<b>x</b>&state=" + "s" * 400
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -11,23 +13,17 @@ import pytest
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLineEdit
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.gui.jobs.commands import ANSWER
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.questions.bodies import SamplingBody
+from mcp_progress_monitor.gui.questions.panel import QuestionView
+from mcp_progress_monitor.snapshots.definitions import Era
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.programs import until
 from tests.gui.saved import running
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.call import Outcome
-    from mcp_progress_monitor.gui.questions.panel import QuestionView
-    from mcp_progress_monitor.snapshots.definitions import Era
 
 pytestmark = pytest.mark.anyio
 

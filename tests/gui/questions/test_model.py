@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from PySide6.QtTest import QAbstractItemModelTester
@@ -11,9 +11,6 @@ from mcp_progress_monitor.gui.questions.model import ABOUT, QUESTION, QuestionsM
 from mcp_progress_monitor.protocol.facts import Side
 from tests.job_stand_ins import job
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

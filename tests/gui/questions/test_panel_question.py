@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.questions import panel as panels
 from mcp_progress_monitor.gui.questions.model import QuestionsModel
 from mcp_progress_monitor.gui.questions.panel import QuestionPanel, QuestionView
-from mcp_progress_monitor.gui.theme import Tone, contrast
-from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss
+from mcp_progress_monitor.gui.theme import Appearance, Tone, contrast
+from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss, Question
 from tests.gui.jobs.job_lists import CONTROL, heard
 from tests.job_stand_ins import job
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.snapshots.questions import Question
 
 
 @pytest.fixture

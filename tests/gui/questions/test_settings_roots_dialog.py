@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, as_folder, as_uri
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.settings import Root
 from tests.gui.jobs.job_lists import heard
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 ROOTS = (Root(uri="file:///srv/my%20data", name="Data"), Root(uri="file://host/share"))
 

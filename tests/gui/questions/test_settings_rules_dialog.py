@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.questions.settings import RulesDialog
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
 from tests.gui.jobs.job_lists import CONTROL, heard
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 RULES = QuestionRules(
     sampling=QuestionRule(mode="decline", delay_s=5),

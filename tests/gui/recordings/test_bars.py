@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.recordings.bars import ReplayBar
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
+from mcp_progress_monitor.gui.theme import Appearance
 from tests.gui.recordings.test_replay import FakePlayer, replay_of
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier

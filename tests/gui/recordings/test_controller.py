@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.program import Program
@@ -17,12 +18,6 @@ from tests.gui.programs import until
 from tests.gui.saved import running
 from tests.unit.imports.imported import SAMPLES
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from PySide6.QtWidgets import QWidget
 
 pytestmark = pytest.mark.anyio
 

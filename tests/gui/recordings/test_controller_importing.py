@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
@@ -17,10 +19,6 @@ from mcp_progress_monitor.gui.recordings import controller
 from mcp_progress_monitor.gui.recordings.controller import import_file
 from mcp_progress_monitor.imports.convert import HAR, MCP_REC
 from tests.unit.imports.imported import SAMPLES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = pytest.mark.anyio
 _FILE = SAMPLES / "mcp-rec-0.1.jsonl"

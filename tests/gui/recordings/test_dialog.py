@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.user_settings import RecordingChoices
 from mcp_progress_monitor.recording.folder import RecordingEntry
 from tests.gui.jobs.job_lists import heard
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 FOLDER = Path("/data/recordings")
 SMALL = RecordingEntry(FOLDER / "a.mcprec", (FOLDER / "a.mcprec",), 900, 1_700_000_000.0, False)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import cast
 
 import pytest
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from PySide6.QtCore import QObject
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.playback.playback import Playback
 
 
 class FakeFrames:

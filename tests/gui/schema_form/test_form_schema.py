@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -22,13 +22,11 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QWidget,
 )
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",

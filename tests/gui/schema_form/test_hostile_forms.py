@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.questions.bodies import ElicitationBody, defaults_of
 from mcp_progress_monitor.gui.schema_form.field import MOST_FIELDS
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
-from mcp_progress_monitor.gui.schema_form.schema import UNSET
+from mcp_progress_monitor.gui.schema_form.schema import UNSET, Schema
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.questions import Accept
-from tests.hostile_schemas import hostile_schemas
+from tests.hostile_schemas import Hostile, hostile_schemas
 from tests.question_stand_ins import form as question_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.schema_form.schema import Schema
-    from mcp_progress_monitor.gui.theme import Appearance
-    from tests.hostile_schemas import Hostile
 
 _AT_MOST_S = 0.1
 _SLOWER = 10

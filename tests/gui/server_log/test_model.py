@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.labels import ServerTitle, ServerTitles
 from mcp_progress_monitor.gui.server_log import model as messages
@@ -19,9 +20,6 @@ from mcp_progress_monitor.gui.server_log.model import (
 )
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 def message(number: int = 1, **params: Any) -> NotificationReceived:

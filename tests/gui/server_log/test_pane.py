@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.server_log.model import ServerLogModel
 from mcp_progress_monitor.gui.server_log.pane import ServerLogPane, level_tone
-from mcp_progress_monitor.gui.theme import Tone
+from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 def message(number: int, level: Any, data: str = "said") -> NotificationReceived:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
+from mcp_progress_monitor.gui.common.commands import Command
 from mcp_progress_monitor.gui.servers import commands
 from mcp_progress_monitor.gui.servers.commands import SERVER_COMMANDS
 from mcp_progress_monitor.gui.servers.model import ServerRow, Standing
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.server_stand_ins import server
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.common.commands import Command
 
 SAVING = Standing(has_catalogue=True)
 

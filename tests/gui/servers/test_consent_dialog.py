@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QTreeWidgetItem
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.catalogue.trust import EarlierApproval
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 _DEFINITIONS = (
     StdioDefinition(name="db", command="python", args=("-m", "my db"), env={"API_KEY": "hush"}),

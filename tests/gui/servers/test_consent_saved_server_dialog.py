@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 ERROR = ErrorDetails("The server of this job is not known <b>any more</b>", "db")
 SAVED = StdioDefinition(

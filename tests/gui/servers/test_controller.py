@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QMessageBox
@@ -33,10 +33,6 @@ from tests.gui.saved import (
     state,
     written_by,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.anyio
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.programs import until
 from tests.gui.saved import demo_entry, names_shown, reported, running, save, state
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.errors import ErrorDetails
 
 pytestmark = pytest.mark.anyio
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import pytest
+from anyio.abc import TaskGroup
 
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.servers.controller import ServersController
+from mcp_progress_monitor.secrets.references import Keyring
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import not_connected
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from pathlib import Path
-
-    from anyio.abc import TaskGroup
-
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.gui.aio import BackgroundTasks
-    from mcp_progress_monitor.secrets.references import Keyring
 
 pytestmark = pytest.mark.anyio
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.engine.servers import Servers
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.common.commands import Commands
 from mcp_progress_monitor.gui.feed import Feed
@@ -18,17 +20,11 @@ from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
-from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.snapshots.doctor import DoctorReport
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.doctor_stand_ins import CRASHED
 from tests.gui.jobs.job_lists import asked
 from tests.server_stand_ins import FakeServers, server
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.engine.servers import Servers
-    from mcp_progress_monitor.snapshots.doctor import DoctorReport
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 ERROR = ErrorDetails("It ended", "crawler")
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.commands import Command, Commands
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.doctor_stand_ins import CRASHED, NOT_FOUND, REFUSED
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

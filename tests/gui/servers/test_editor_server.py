@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
@@ -21,6 +22,7 @@ from mcp_progress_monitor.gui.servers.draft import (
     ValueKind,
 )
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.definitions import (
     FileWatch,
     HttpDefinition,
@@ -28,13 +30,6 @@ from mcp_progress_monitor.snapshots.definitions import (
     RestartPolicy,
     StdioDefinition,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 COMMAND = CatalogueEntry(
     StdioDefinition(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,23 +13,18 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from mcp_progress_monitor.engine.call import CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, COPY_SNIPPET, EDIT, REISSUE, RESUME
+from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.jobs.row import JobRow
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from tests.gui.jobs.job_lists import heard
 from tests.gui.programs import until
 from tests.gui.saved import running
 from tests.integration.resumable import Place, whole
 from tests.integration.test_watching_here import agent
 from tests.servers.definition import COMMAND
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.gui.jobs.pane import JobPane
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 pytestmark = pytest.mark.anyio
 
@@ -159,7 +154,7 @@ async def test_of_several_fitting_definitions_the_user_chooses_one(
         path.parent.mkdir(exist_ok=True)
         env = {variable: os.environ[variable]}
         path.write_text(json.dumps({"mcpServers": {"export": {**entry, "env": env}}}))
-    async with until_quit(Program(qapp, WindowOptions(data_dir=place.data_dir))) as program:
+    async with running(place.data_dir) as program:
         with agent(place):
             await until(lambda: state(program) is JobState.RESUMABLE)
         await until(lambda: program.window.job_list.select(1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -15,10 +15,6 @@ from mcp_progress_monitor.gui.window_commands import EXPORT_SERVERS, IMPORT
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.gui.programs import until
 from tests.gui.saved import asked, names_shown, reported, running, save, written_by
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.anyio
 

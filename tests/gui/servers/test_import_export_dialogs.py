@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.client_files import FoundFile
@@ -18,13 +18,9 @@ from mcp_progress_monitor.catalogue.reading import preview, read_file
 from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ImportRequest
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.wording.clients import SecretsAs
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 SERVERS = {
     "inputs": [

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.catalogue.clients import CODEX, OURS
 from mcp_progress_monitor.errors import ErrorDetails
@@ -15,11 +15,7 @@ from mcp_progress_monitor.gui.servers.import_export_dialogs import (
     ServerExportDialog,
     ServerExportRequest,
 )
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

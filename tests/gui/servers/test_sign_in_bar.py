@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.servers import SignIn
 from tests.gui.jobs.job_lists import heard
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 URL = "https://Login.example.com/authorize?state=<b>x</b>" + "s" * 300
 ONE = SignIn("remote", URL)

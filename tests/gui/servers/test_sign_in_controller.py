@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx2
 import pytest
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
 from mcp_progress_monitor.gui.program import Program
@@ -16,12 +18,6 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.programs import until
 from tests.gui.saved import running
 from tests.integration.http_servers import http_server
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from PySide6.QtCore import QUrl
 
 pytestmark = pytest.mark.anyio
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
 from mcp_progress_monitor.gui.window_commands import WATCH
 from tests.gui.programs import until
 from tests.gui.saved import running, save
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.gui.program import Program
 
 pytestmark = pytest.mark.anyio
 ENTRY = {"command": "npx", "args": ["-y", "files"]}

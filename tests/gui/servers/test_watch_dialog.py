@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTreeWidgetItem
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CURSOR
 from mcp_progress_monitor.catalogue.tap_install import ClientServer
 from mcp_progress_monitor.catalogue.taps import EntryTap, Launch
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog, WatchRequest
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QTreeWidgetItem
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.theme import Appearance
 
 
 def server(name: str, *, is_on: bool = False, why_not: str = "") -> ClientServer:

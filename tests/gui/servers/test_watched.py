@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
+from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.engine.watching import Watching
 from mcp_progress_monitor.gui.common.commands import Command, Commands
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.watched import WATCHED, WatchedList, WatchedModel
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd, WatchedSnapshot
 from tests.gui.jobs.job_lists import asked
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.engine.watching import Watching
-    from mcp_progress_monitor.gui.theme import Appearance
 
 ENDED = TapEnd("The server was killed", None, "SIGKILL", "server")
 

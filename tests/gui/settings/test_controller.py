@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QGuiApplication
@@ -23,10 +24,6 @@ from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, DefaultLimits
 from tests.gui.programs import application, until, until_quit
 from tests.gui.saved import running
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.anyio
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.commands import CANCEL
+from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
 from mcp_progress_monitor.gui.settings.keys import KeysPage
+from mcp_progress_monitor.gui.theme import Appearance
 from tests.gui.windows import window_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.main_window import MainWindow
-    from mcp_progress_monitor.gui.theme import Appearance
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 ALT = Qt.KeyboardModifier.AltModifier

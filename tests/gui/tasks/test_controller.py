@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.gui.jobs.commands import CANCEL, PICK_UP
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
+from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.servers import commands as on_servers
@@ -17,19 +21,11 @@ from mcp_progress_monitor.gui.servers.model import ABOUT, STORY
 from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import RequestMade
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.snapshots.definitions import Era
+from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
 from tests.gui.programs import application, until, until_quit
 from tests.gui.saved import running
 from tests.servers.definition import server_definition
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.gui.main_window import MainWindow
-    from mcp_progress_monitor.snapshots.definitions import Era
-    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 pytestmark = pytest.mark.anyio
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.tasks.dialog import ListedTask, TasksDialog
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.facts import TaskView
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 def listed(

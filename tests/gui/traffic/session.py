@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.recording.timeline import Timeline
 from tests.gui.traffic.frames import frame
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.recording.timeline import Timeline
 
 
 class TrafficSession:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import Frame
 from mcp_progress_monitor.recording.timeline import Timeline
 from tests.findings import finding
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_progress_monitor.protocol.frames import Frame
 
 
 class Memory:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +12,6 @@ from mcp_progress_monitor.gui.traffic.cells import SUMMARY_LENGTH, TrafficRow, d
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, kind_of
 from tests.gui.traffic.frames import frame, progress
-
-if TYPE_CHECKING:
-    import pytest
 
 _REQUEST = {
     "jsonrpc": "2.0",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QToolButton,
 )
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.common.commands import Commands
@@ -35,9 +35,6 @@ from tests.gui.jobs.job_lists import heard
 from tests.gui.lone_commands import asked
 from tests.gui.traffic.session import TrafficSession
 from tests.gui.traffic.test_related_jobs import Jobs
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 _SHIFT = Qt.KeyboardModifier.ShiftModifier

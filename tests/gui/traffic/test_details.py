@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QTabWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.json_view import JsonTree
 from mcp_progress_monitor.gui.theme import Appearance
@@ -17,9 +16,6 @@ from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.paths import resource
 from tests.gui.traffic.session import TrafficSession
 from tests.gui.traffic.test_related_jobs import Jobs
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 @pytest.fixture

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.details import MessagesDialog
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 def test_the_dialog_says_which_messages_differ_and_where(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QTreeWidget
+from pytestqt.qtbot import QtBot
 
-from mcp_progress_monitor.filtering.completion import complete
+from mcp_progress_monitor.filtering.completion import Completion, complete
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.gui.common.filter_field import FilterField
@@ -20,11 +19,6 @@ from mcp_progress_monitor.gui.traffic.filter_help import EXAMPLES, FilterHelp
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.recording.timeline import Timeline
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.filtering.completion import Completion
 
 _BAD = "token === 7"
 

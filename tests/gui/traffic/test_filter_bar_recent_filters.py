@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.traffic.filter_bar import MOST, RecentFilters
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QAction
-    from pytestqt.qtbot import QtBot
 
 
 @pytest.fixture

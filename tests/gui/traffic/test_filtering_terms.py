@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,11 +17,8 @@ from mcp_progress_monitor.gui.traffic.filtering import (
     token_term,
     value_term,
 )
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.frames import Channel, Frame
 from tests.gui.traffic.session import TrafficSession
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.frames import Frame
 
 _ODD = 'an "odd" name\\'
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.gui.traffic import model as log
@@ -15,9 +14,6 @@ from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.gui.traffic.frames import frame, progress, ticks
 from tests.gui.traffic.tape import TapedTraffic
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
 
 
 @pytest.fixture

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.traffic.model import TrafficNotes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytestqt.qtbot import QtBot
 
 
 def test_marks_are_put_on_and_taken_away_together(qtbot: QtBot) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QTabWidget,
     QToolButton,
 )
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.common.commands import Commands
@@ -29,6 +30,7 @@ from mcp_progress_monitor.gui.traffic import view
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate, elided_middle
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
+from mcp_progress_monitor.gui.traffic.view import TrafficView
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.jsonrpc import Elided
@@ -36,12 +38,6 @@ from tests.gui.jobs.job_lists import heard
 from tests.gui.traffic.frames import frame, progress, ticks
 from tests.gui.traffic.tape import TapedTraffic
 from tests.gui.traffic.test_related_jobs import Jobs
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QPixmap
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.traffic.view import TrafficView
 
 _CALL = {
     "jsonrpc": "2.0",

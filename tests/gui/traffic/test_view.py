@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt
 from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
-from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED, UNDER_MOUSE
+from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED, UNDER_MOUSE, Appearance
 from mcp_progress_monitor.gui.traffic import view as view_module
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import RowLook, TrafficDelegate
@@ -18,12 +19,6 @@ from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.gui.traffic.view import TrafficView
 from tests.gui.traffic.frames import ticks
 from tests.gui.traffic.tape import TapedTraffic
-
-if TYPE_CHECKING:
-    from PySide6.QtCore import QModelIndex, QPersistentModelIndex
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 class CountingTraffic(TapedTraffic):

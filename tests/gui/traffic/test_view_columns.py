@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtWidgets import QMenu, QTableWidget
+from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.labels import ServerTitle
+from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
 from mcp_progress_monitor.gui.traffic.view import FIRST, TrafficView, fitted
 from tests.gui.traffic.frames import ticks
 from tests.gui.traffic.tape import TapedTraffic
-
-if TYPE_CHECKING:
-    from pytestqt.qtbot import QtBot
-
-    from mcp_progress_monitor.gui.theme import Appearance
 
 
 @pytest.fixture

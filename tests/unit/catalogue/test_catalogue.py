@@ -6,7 +6,9 @@ import json
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,10 +22,6 @@ from mcp_progress_monitor.snapshots.definitions import (
     RestartPolicy,
     StdioDefinition,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture

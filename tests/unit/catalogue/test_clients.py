@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.catalogue.client_files import found_files
 from mcp_progress_monitor.catalogue.clients import FORMS, KNOWN, client_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 MSIX = "AppData/Local/Packages/Claude_pzs8/LocalCache/Roaming"

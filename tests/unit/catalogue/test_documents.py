@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-from mcp_progress_monitor.catalogue.documents import DEEPEST, read_json, read_toml, without_comments
+from mcp_progress_monitor.catalogue.documents import (
+    DEEPEST,
+    Document,
+    read_json,
+    read_toml,
+    without_comments,
+)
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp_progress_monitor.catalogue.documents import Document
 
 
 def error_of(read: Callable[[str, str, str], Document], text: str) -> ErrorDetails:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.catalogue import documents
 from mcp_progress_monitor.catalogue.documents import read_text, write_private
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def error_of(path: Path) -> ErrorDetails:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,14 +24,10 @@ from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.snapshots.definitions import (
     HttpDefinition,
     RestartPolicy,
+    ServerDefinition,
     StdioDefinition,
 )
 from tests.unit.catalogue.test_secrets import FakeKeyring
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,13 +20,12 @@ from mcp_progress_monitor.catalogue.reading import (
 )
 from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.snapshots.definitions import (
+    HttpDefinition,
+    ServerDefinition,
+    StdioDefinition,
+)
 from tests.unit.catalogue.test_secrets import FakeKeyring
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 WEB = HttpDefinition(
     name="w", url="https://h/x", headers={"Authorization": "Bearer ${keyring:w/Authorization}"}

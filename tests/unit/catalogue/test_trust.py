@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +20,6 @@ from mcp_progress_monitor.snapshots.definitions import (
     RestartPolicy,
     StdioDefinition,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SERVER = StdioDefinition(name="a", command="c", args=("x",), env={"TOKEN": "s3cret"})
 OTHER = StdioDefinition(name="o", command="other")

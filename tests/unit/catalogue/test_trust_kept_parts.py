@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.catalogue.trust import EarlierApproval, Trust, changes_since, kept_parts
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUN = StdioDefinition(name="a", command="c", args=("x",), env={"TOKEN": "s3cret", "PATH": "/b"})
 WEB = HttpDefinition(

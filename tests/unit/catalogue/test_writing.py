@@ -6,7 +6,7 @@ import json
 import threading
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -25,9 +25,6 @@ from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROCESS = CatalogueEntry(
     StdioDefinition(

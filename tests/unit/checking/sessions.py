@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.checking.report import Baseline
+from mcp_progress_monitor.checking.results import Result
 from mcp_progress_monitor.cli.check import RecordingCheck
 from mcp_progress_monitor.cli.orders import CheckOrder
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tracker.tracker import Tracker
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.checking.results import Result
 
 
 def check_file(path: Path, *, expect: str = "", max_duration: float | None = None) -> list[Result]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +12,6 @@ from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.protocol.facts import Side
 from tests.golden_sessions import Golden, Step, client, recording, result, server
 from tests.unit.checking.sessions import check_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 A, B, C, D, E = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 ALL: dict[str, Any] = {

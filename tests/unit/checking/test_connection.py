@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from mcp_progress_monitor.checking.connection import JudgedCall, JudgedConnection
 from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.protocol.facts import RequestMade, Side
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.checking.connection import JudgedCall, JudgedConnection
 
 
 def _call(

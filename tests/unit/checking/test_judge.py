@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.checking.judge import SessionJudge
-from mcp_progress_monitor.checking.results import MOST_RESULTS
+from mcp_progress_monitor.checking.results import MOST_RESULTS, Result
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import Side
@@ -37,11 +38,6 @@ from tests.golden_sessions import (
     tools,
 )
 from tests.unit.checking.sessions import check_file, judge_live, summary
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.checking.results import Result
 
 D, E = "2025-11-25", "2026-07-28"
 TASKS: dict[str, Any] = {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.golden_sessions import D, E, Golden, Step, client, recording, result, server
 from tests.unit.checking.sessions import check_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _PREFIX = "notifications/events/"
 _DECLARED: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/events": {}}}

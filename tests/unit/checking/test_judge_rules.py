@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from mcp_progress_monitor.checking.results import Result
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.finding import Level
 from tests import golden_sessions
 from tests.golden_sessions import FOLDER, GOLDEN
 from tests.unit.checking.sessions import check_file, judge_live, summary
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.checking.results import Result
 
 _OPTIONS = {
     "EXPECT-1": {"expect": "method == notifications/progress"},

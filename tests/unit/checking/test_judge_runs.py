@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,16 +11,11 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import FactRun
+from mcp_progress_monitor.protocol.frames import FactRun, Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import call, notification, progress, result
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_progress_monitor.protocol.frames import Frame
 
 TOKENS = ("a", "b", "c")
 _ticks = st.builds(

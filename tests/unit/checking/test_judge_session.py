@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.playback.playback import Playback
@@ -20,10 +20,6 @@ from tests.golden_sessions import (
     tick,
 )
 from tests.unit.checking.sessions import check_file, summary
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 WRONG = [call(2), result(2, content=[{"type": "text"}])]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from mcp_progress_monitor.checking.report import (
 )
 from mcp_progress_monitor.checking.results import RuleState
 from mcp_progress_monitor.findings.finding import Level
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 STATE = RuleState(("PROG-1", "JR-1"), ("PROG-3",), ("SUB-1",))
 

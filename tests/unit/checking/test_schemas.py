@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from mcp_progress_monitor.protocol.eras import REVISIONS
 from mcp_progress_monitor.recording.reader import RecordingReader
 from tests.golden_sessions import A, D, E, Golden, Step, call, client, recording, result, tick
 from tests.unit.checking.sessions import check_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_progress_monitor.engine.call import Outcome
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 
 
 def outcome(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.cli.entry import main
 from tests.golden_sessions import FOLDER, D, Golden, call, recording, result, tick
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BROKEN, NEAR = FOLDER / "PROG-3.broken.mcprec", FOLDER / "PROG-3.near.mcprec"
 WARNING, NOTE = FOLDER / "PROG-9.broken.mcprec", FOLDER / "PROG-10.broken.mcprec"

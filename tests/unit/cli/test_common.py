@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from mcp_progress_monitor.cli import desktop
 from mcp_progress_monitor.cli.common import CommonOptions, plain_window
 from mcp_progress_monitor.cli.entry import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 _WORDS = ("--demo", "--data-dir", "--data-dir=d", "--data-dir=", "d", "", "-x", "--", "tools")
 

@@ -8,16 +8,13 @@ import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.cli import desktop
 from mcp_progress_monitor.cli.entry import main
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.launch_options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 
 
 @pytest.fixture

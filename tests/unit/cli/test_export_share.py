@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
 from mcp_progress_monitor.cli import export
 from mcp_progress_monitor.cli.export import share_line
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def _said(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -> list[str]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_progress_monitor.cli.entry import main
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.recording import format as form
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.launch_options import RecordingOptions
 
 
 @pytest.fixture

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.snapshots.questions import Question
 from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.snapshots.questions import Question
 
 
 class Traffic:

@@ -120,7 +120,7 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def request_broker() -> AsyncIterator[Desk]:
+async def broker() -> AsyncIterator[Desk]:
     made = Desk()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.connection_.run)
@@ -136,7 +136,7 @@ def test_pauses_grow_and_the_last_one_repeats() -> None:
 
 
 async def test_a_call_has_the_limits_it_chose_or_those_of_its_server() -> None:
-    async with request_broker() as at:
+    async with broker() as at:
         at.reached = at.reached.model_copy(update={"total_timeout_s": 3600.0})
         choices: list[tuple[LimitChoice, LimitChoice, Limits]] = [
             (USUAL, USUAL, Limits(1800, 3600)),
@@ -160,7 +160,7 @@ async def test_calls_that_are_made_at_once_let_others_have_their_turn_between_th
             turns += 1
             await anyio.lowlevel.checkpoint()
 
-    async with request_broker() as at, anyio.create_task_group() as tasks:
+    async with broker() as at, anyio.create_task_group() as tasks:
         ask = at.requests.ask
 
         def asked(call: Call) -> object:
@@ -179,14 +179,14 @@ async def test_calls_that_are_made_at_once_let_others_have_their_turn_between_th
 
 
 async def test_a_limit_that_is_refused_sends_nothing() -> None:
-    async with request_broker() as at:
+    async with broker() as at:
         with pytest.raises(UserError, match="idle timeout cannot be -1"):
             at.requests.ask(Call("played", "tools/call", {}, idle_timeout_s=-1))
         assert at.connection_.outbox.waiting_count == 0
 
 
 async def test_a_question_holds_the_clock_of_its_job_alone() -> None:
-    async with request_broker() as at:
+    async with broker() as at:
         asking, other = await at.begin(1e6), await at.begin(1e6)
         hold = at.requests.hold("played#1", asking)
         assert at.idle_left_s(asking, 5000) == pytest.approx(1e6)
@@ -197,7 +197,7 @@ async def test_a_question_holds_the_clock_of_its_job_alone() -> None:
 
 
 async def test_a_question_without_a_known_job_holds_all_clocks_of_its_connection() -> None:
-    async with request_broker() as at:
+    async with broker() as at:
         jobs = [await at.begin(1e6) for _number in range(3)]
         hold = at.requests.hold("played#1", None)
         assert [at.idle_left_s(job, 5000) for job in jobs] == pytest.approx([1e6] * 3)
@@ -208,7 +208,7 @@ async def test_a_question_without_a_known_job_holds_all_clocks_of_its_connection
 
 
 async def test_a_clock_is_kept_for_a_job_whose_request_was_answered() -> None:
-    async with request_broker() as at:
+    async with broker() as at:
         job, clock = await at.begin(), CallClock(at.now, Limits(7, 8))
         with at.requests.keeping(job, clock):
             assert clock.read(at.now) == Clocks(7, 8, False, 7, 8)
@@ -219,7 +219,7 @@ async def test_a_clock_is_kept_for_a_job_whose_request_was_answered() -> None:
 
 
 async def test_a_change_of_limits_is_published_and_a_refused_one_is_not() -> None:
-    async with request_broker() as at:
+    async with broker() as at:
         job = await at.begin()
         at.calls.extend(job, idle_s=60)
         with pytest.raises(UserError):
@@ -230,7 +230,7 @@ async def test_a_change_of_limits_is_published_and_a_refused_one_is_not() -> Non
 
 
 async def test_a_job_may_be_cancelled_in_another_way_than_by_the_notification() -> None:
-    async with request_broker() as at:
+    async with broker() as at:
         at.runs.cancels = lambda job: job.id == 1
         for job in (await at.begin(), await at.begin()):
             await at.requests.cancel(at.job(job), "Enough")
@@ -242,7 +242,7 @@ async def test_a_job_may_be_cancelled_in_another_way_than_by_the_notification() 
 
 @pytest.mark.parametrize("is_otherwise", [True, False])
 async def test_what_runs_out_of_time_is_cancelled_in_its_own_way(is_otherwise: bool) -> None:
-    async with request_broker() as at:
+    async with broker() as at:
         at.runs.cancels = lambda _job: is_otherwise
         connection, exchange = at.requests.ask(CALL._replace(idle_timeout_s=2000))
         outcomes: list[Outcome] = []

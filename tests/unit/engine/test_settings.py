@@ -39,7 +39,7 @@ class Wishing:
         self.servers: list[PlayedServer] = []
         self.changed: list[str] = []
         monkeypatch.setattr(SessionManager, "_connection", self._connection)
-        request_broker = broker()
+        made = broker()
         self.manager = SessionManager(
             ClientIdentity({"name": "test"}, {}),
             FrameNumbers(),
@@ -47,10 +47,10 @@ class Wishing:
             Clock(),
             lambda _frames, _facts: None,
             self.changed.append,
-            request_broker,
+            made,
         )
         self.manager.add(StdioDefinition(name="s", command="c"))
-        self.settings = Settings(self.manager, request_broker)
+        self.settings = Settings(self.manager, made)
         self.all_servers = Servers(self.manager, cast("Any", None), lambda _: None, lambda _: None)
 
     def _connection(self, _entry: object, upkeep: Upkeep) -> Connection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +18,7 @@ from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
     ConnectionNegotiated,
     ConnectionOpened,
+    Fact,
     NotificationReceived,
     OutputChecked,
     ProgressReceived,
@@ -46,9 +47,6 @@ from tests.unit.protocol.wire import (
     request,
     result,
 )
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import Fact
 
 LINES = st.one_of(
     st.binary(max_size=20),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,6 @@ from tests.unit.protocol.wire import (
     request,
     result,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HUGE = "t" * 1_100_000
 STAMPED = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation, Exchanges
-from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT, ProgressReceived, RequestAnswered
-from mcp_progress_monitor.protocol.frames import FactRun, FrameRun, at_of, fact_of
+from mcp_progress_monitor.protocol.facts import (
+    MESSAGE_LIMIT,
+    Fact,
+    ProgressReceived,
+    RequestAnswered,
+)
+from mcp_progress_monitor.protocol.frames import FactRun, Frame, FrameRun, at_of, fact_of
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode, decode_in_slices, encode
 from mcp_progress_monitor.protocol.outline import finish
 from tests.unit.protocol.test_progress import TOKENS, progress_lines
 from tests.unit.protocol.wire import JSON, as_bytes, call, notification, progress, result
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
 
 TICK = as_bytes(progress("a", 1))
 LOG = encode(notification("notifications/message", level="info", data={"text": "a: b"}))

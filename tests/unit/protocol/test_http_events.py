@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,12 +13,7 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.protocol.http_events import BodyNotes, BodyRebuilder
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.protocol.lenient_json import read_value
-from mcp_progress_monitor.protocol.sse import SseParser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcp_progress_monitor.protocol.sse import SseEvent
+from mcp_progress_monitor.protocol.sse import SseEvent, SseParser
 
 MOST = 1 << 20
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +13,7 @@ from mcp_progress_monitor.findings.finding import texts
 from mcp_progress_monitor.protocol.conversation import Conversation, Exchanges
 from mcp_progress_monitor.protocol.facts import (
     MESSAGE_LIMIT,
+    Fact,
     ProgressReceived,
     RequestStanding,
     Side,
@@ -20,9 +21,6 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import decode, encode
 from tests.unit.protocol.wire import TEXT, Wire, as_bytes, call, notification, progress
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import Fact
 
 TOKENS = ("a", "a:b", "\N{SNOWMAN}", "7", 7, 0, -1)
 

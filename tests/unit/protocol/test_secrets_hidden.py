@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor.protocol.facts import JsonObject
 from mcp_progress_monitor.protocol.secrets import HIDDEN, shown_data, without_tokens
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import JsonObject
 
 SECRET = "who-has-it-can-go-on"
 TOKEN = {"nextResumeToken": SECRET}

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
 
 from mcp_progress_monitor.protocol.sse import LONGEST_FIELD, PIECE, SseEvent, SseParser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 CHUNK = 32 * 1024
 BIG = 4 * 1024 * 1024

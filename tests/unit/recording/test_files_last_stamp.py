@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.files import first_stamp, last_stamp, open_part
 from tests.unit.recording.written import AT, Written
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_both_are_found_without_reading_what_is_between(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.files import RecordingFaults, open_part, parts_of
 from mcp_progress_monitor.recording.format import prefix
 from tests.unit.recording.written import Written
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_header_tells_part_number_and_base(tmp_path: Path) -> None:

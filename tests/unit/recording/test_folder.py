@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -15,10 +16,6 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording.folder import LIVE, RecordingsFolder, part_path, run_of
 from mcp_progress_monitor.recording.format import header
 from mcp_progress_monitor.recording.settings import RecordingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NOW = 1_800_000_000.0
 DAY = 24 * 3600.0

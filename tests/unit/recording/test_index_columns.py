@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, Frame
 from mcp_progress_monitor.recording import index
-from mcp_progress_monitor.recording.index import Columns
+from mcp_progress_monitor.recording.index import Columns, Segment
 from tests.unit.recording.wire import Wire, reply, request
 from tests.unit.recording.wire import tick as tick_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcp_progress_monitor.recording.index import Segment
 
 NAMES = ("ats", "kinds", "sources", "methods", "tokens", "exchanges")
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"t"}}}'

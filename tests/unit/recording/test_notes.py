@@ -6,14 +6,11 @@ import json
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.recording.notes import Notes, notes_path
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_progress_monitor.protocol.facts import UnreadableReceived
-from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, Part
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, Frame, Part
 from mcp_progress_monitor.recording.format import NUMBER, escaped
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
 from tests.unit.recording.written import AT, WHEN, Written, tick
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.frames import Frame
 
 GOLDEN = Path(__file__).parents[2] / "recordings"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,9 +15,6 @@ from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.format import HEADER, NUMBER, escaped, prefix
 from tests.unit.recording.written import Written, tick
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _MESSAGES = [
     tick(1),

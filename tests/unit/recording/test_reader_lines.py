@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, cast
+from io import FileIO
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.recording.reader import HEAD_BYTES, Block, read_blocks
-
-if TYPE_CHECKING:
-    from io import FileIO
 
 
 def _blocks(content: bytes, longest: int = 1 << 20, at_once: int = 64) -> list[Block]:

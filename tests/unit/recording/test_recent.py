@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.recording.recent import forget_opened, note_opened, recent_recordings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_last_opened_is_first_and_each_is_there_once(tmp_path: Path) -> None:

@@ -6,14 +6,15 @@ import errno
 import os
 import threading
 import time
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 from hypothesis import given
 
-from mcp_progress_monitor.protocol.frames import NO_FACTS, FrameKind
+from mcp_progress_monitor.protocol.frames import NO_FACTS, Frame, FrameKind
 from mcp_progress_monitor.recording import recorder as module
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.reader import RecordingReader
@@ -21,12 +22,6 @@ from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.recording.settings import RecordingSettings
 from mcp_progress_monitor.recording.writer import Writer
 from tests.unit.recording.wire import CONNECTIONS, Taken, Wire, reply, request, tick, traffic
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
-    from pathlib import Path
-
-    from mcp_progress_monitor.protocol.frames import Frame
 
 MB = 1024 * 1024
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.recording.recorder import GrowingPart
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WHOLE = b"0123456789abcdef"
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+import pytest
 
 from mcp_progress_monitor.recording import index
 from mcp_progress_monitor.recording import recorder as module
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.recording.writer import Writer
 from tests.unit.recording.wire import Wire, reply, tick
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import pytest
 
 
 async def test_a_disk_is_not_given_up_for_the_time_that_the_program_was_stopped(

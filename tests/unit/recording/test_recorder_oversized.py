@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.recorder import Recorder
 from tests.unit.recording.wire import Wire, reply
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MB = 1024 * 1024
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from mcp_progress_monitor.recording.settings import (
     load_settings,
     save_settings,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MB = 1024 * 1024
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.frames import Channel, FrameKind
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind
 from mcp_progress_monitor.recording import index as columns_module
 from mcp_progress_monitor.recording import timeline as module
 from mcp_progress_monitor.recording.timeline import Timeline
 from mcp_progress_monitor.recording.writer import Encoder
 from tests.unit.recording.wire import CONNECTIONS, Taken, Wire, reply, request, tick, traffic
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.frames import Frame
 
 
 class Memory:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from mcp_progress_monitor.recording.timeline import FileBytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_stretch_is_read_wherever_it_is(tmp_path: Path) -> None:

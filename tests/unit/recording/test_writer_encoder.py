@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 
-from mcp_progress_monitor.protocol.frames import FrameRun
+from mcp_progress_monitor.protocol.frames import Frame, FrameRun
 from mcp_progress_monitor.recording.format import header, unescaped
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.writer import Encoder
 from tests.recorded_prefix import read_prefix
 from tests.unit.recording.wire import CONNECTIONS, Taken, Wire, reply, request, tick, traffic
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_progress_monitor.protocol.frames import Frame
 
 
 class Written:

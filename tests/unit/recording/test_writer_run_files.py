@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.settings import RecordingSettings
 from mcp_progress_monitor.recording.writer import RunFiles
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SETTINGS = RecordingSettings()
 

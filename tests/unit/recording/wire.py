@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import FactRun, Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from mcp_progress_monitor.protocol.frames import FactRun, Frame
 
 CONNECTIONS = ("demo#1", "ü b%#2")
 TOKENS = (7, "7", "t")

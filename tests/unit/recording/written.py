@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.format import header, prefix
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WHEN: Final = 1_763_665_391.123456
 AT: Final = 500.25

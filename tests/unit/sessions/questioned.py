@@ -151,15 +151,15 @@ async def questioned(
     era: Era | None = Era.HANDSHAKE,
 ) -> AsyncIterator[Questioned]:
     """A connection that is open and served until the block ends."""
-    request_broker = Questioned(script, rules, roots)
+    broker = Questioned(script, rules, roots)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(request_broker.connection.run)
-        tasks.start_soon(request_broker.server_requests.run)
-        tasks.start_soon(request_broker.rounds.run)
-        await request_broker.connection.opened()
+        tasks.start_soon(broker.connection.run)
+        tasks.start_soon(broker.server_requests.run)
+        tasks.start_soon(broker.rounds.run)
+        await broker.connection.opened()
         if era is not None:
-            request_broker.server_requests.begin(era)
-        yield request_broker
-        request_broker.connection.end("the test is over")
-        await request_broker.connection.over()
+            broker.server_requests.begin(era)
+        yield broker
+        broker.connection.end("the test is over")
+        await broker.connection.over()
         tasks.cancel_scope.cancel()

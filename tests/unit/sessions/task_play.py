@@ -12,7 +12,7 @@ from mcp_progress_monitor.protocol.facts import JsonObject, TaskView, read_task
 from mcp_progress_monitor.protocol.messages import TASKS_EXTENSION
 from mcp_progress_monitor.protocol.tasks import TaskOffer, TaskWay
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
-from mcp_progress_monitor.sessions.tasks import FollowedTask, InputAsker, TaskRun
+from mcp_progress_monitor.sessions.tasks import FollowedTask, InputAsker, TaskEnd, TaskRun
 from tests.unit.sessions.playbook import Log, Message, PlayedServer, connection_to, error, result
 
 CORE = TaskOffer(TaskWay.CORE, {"tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}})
@@ -41,11 +41,11 @@ class TaskServer(PlayedServer):
         super().__init__(self._play)
         self.states = list(states)
         self.answers = answers
-        self._offer = offer
+        self.offer = offer
 
     def task(self, status: str = "working", **members: Any) -> Message:
         """A task as this server states it."""
-        return task_of(self._offer, status, **members)
+        return task_of(self.offer, status, **members)
 
     def view(self, **members: Any) -> TaskView:
         """The task as it began."""
@@ -55,7 +55,7 @@ class TaskServer(PlayedServer):
 
     def tell(self, status: str, **members: Any) -> None:
         """Notify of the task's status."""
-        is_core = self._offer.way is TaskWay.CORE
+        is_core = self.offer.way is TaskWay.CORE
         method = "notifications/tasks/status" if is_core else "notifications/tasks"
         self.say({"jsonrpc": "2.0", "method": method, "params": self.task(status, **members)})
 
@@ -90,24 +90,24 @@ class Followed1:
     def __init__(self, run: TaskRun, server: TaskServer, log: Log) -> None:
         self.run, self.server, self.log = run, server, log
 
-    async def ended(self) -> TaskRun:
-        """The run once it has ended."""
+    async def end(self) -> TaskEnd:
+        """How the run ended, once it has."""
         with anyio.fail_after(10):
             await self.run.over()
-        return self.run
+        assert self.run.end is not None
+        return self.run.end
 
 
 @contextlib.asynccontextmanager
 async def followed(
     server: TaskServer,
-    offer: TaskOffer,
     ask: InputAsker | None = None,
     *,
     is_known: bool = True,
     began_s_ago: float = 0.0,
     view: JsonObject | None = None,
 ) -> AsyncIterator[Followed1]:
-    """Follow the task of a server that offers `offer`, over a connection that is open."""
+    """Follow the task of a server, over a connection that is open."""
     log = Log()
     connection = connection_to(server, log)
     async with anyio.create_task_group() as tasks:
@@ -115,9 +115,15 @@ async def followed(
         await connection.opened()
         began_at = connection.now() - began_s_ago
         began = FollowedTask(server.view(**(view or {})), lambda: 1, began_at, is_known=is_known)
-        run = TaskRun(connection, offer, began, CallClock(connection.now()), ask)
+        run = TaskRun(connection, server.offer, began, CallClock(connection.now()), ask)
         tasks.start_soon(run.run)
         yield Followed1(run, server, log)
         connection.end("The test is over")
         await run.over()
         tasks.cancel_scope.cancel()
+
+
+async def end_of(server: TaskServer, ask: InputAsker | None = None, **options: Any) -> TaskEnd:
+    """How following the task of a server ends; `options` are those of `followed`."""
+    async with followed(server, ask, **options) as play:
+        return await play.end()

@@ -10,7 +10,14 @@ import pytest
 from mcp_progress_monitor.protocol.facts import JsonObject
 from mcp_progress_monitor.sessions.questions.multi_round_trip import InputRequiredError
 from mcp_progress_monitor.sessions.tasks import TaskFate
-from tests.unit.sessions.task_play import ANSWER, EXTENDED, TaskServer, followed, of_extension
+from tests.unit.sessions.task_play import (
+    ANSWER,
+    EXTENDED,
+    TaskServer,
+    end_of,
+    followed,
+    of_extension,
+)
 
 FORM = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}
 OTHER = {"method": "elicitation/create", "params": {"message": "!", "requestedSchema": {}}}
@@ -36,8 +43,7 @@ async def test_questions_of_the_extension_are_asked_once_and_answered_together()
         return {"resultType": "complete"}
 
     server = TaskServer(EXTENDED, [both], update=update)
-    async with followed(server, EXTENDED, ask) as play:
-        await play.ended()
+    await end_of(server, ask)
     assert asked == [("a", "b")]
     sent = await server.until_sent("tasks/update")
     assert sent["params"]["inputResponses"] == {"a": YES, "b": YES}
@@ -64,8 +70,7 @@ async def test_a_question_that_is_shown_no_more_is_withdrawn_and_a_later_one_is_
         return {}
 
     server = TaskServer(EXTENDED, [first, first, "working", first], update=update)
-    async with followed(server, EXTENDED, ask) as play:
-        await play.ended()
+    await end_of(server, ask)
     assert withdrawn == ["a"]
     assert asked == ["a", "a"]
     assert server.count("tasks/update") == 1
@@ -87,8 +92,7 @@ async def test_another_question_under_a_used_key_is_asked_as_well() -> None:
         return {}
 
     server = TaskServer(EXTENDED, [first], update=update)
-    async with followed(server, EXTENDED, ask) as play:
-        await play.ended()
+    await end_of(server, ask)
     assert asked == [{"a": FORM}, {"a": OTHER}]
     assert server.count("tasks/update") == 2
 
@@ -113,8 +117,7 @@ async def test_an_answer_is_not_given_to_another_question_that_took_its_key() ->
         return {}
 
     server = TaskServer(EXTENDED, [first, second], update=update)
-    async with followed(server, EXTENDED, ask) as play:
-        await play.ended()
+    await end_of(server, ask)
     assert sorted(given) == ["a", "b"]
 
 
@@ -129,8 +132,7 @@ async def test_answers_that_are_not_taken_are_sent_again(monkeypatch: pytest.Mon
         return replies.pop(0)
 
     server = TaskServer(EXTENDED, [both], update=update)
-    async with followed(server, EXTENDED, accept) as play:
-        await play.ended()
+    await end_of(server, accept)
     assert server.count("tasks/update") == 3
 
 
@@ -143,10 +145,9 @@ async def test_input_that_is_not_given_ends_the_job_with_words_and_cancels_the_t
 
     asks = of_extension("input_required", inputRequests={"a": FORM})
     server = TaskServer(EXTENDED, [asks], cancel={})
-    async with followed(server, EXTENDED, ask) as play:
-        run = await play.ended()
-        assert run.end is not None
-        assert (run.end.fate, run.end.text) == (TaskFate.GIVEN_UP, "Refused: no")
+    async with followed(server, ask) as play:
+        end = await play.end()
+        assert (end.fate, end.text) == (TaskFate.GIVEN_UP, "Refused: no")
         reported = [f for f in play.log.facts if type(f).__name__ == "CallEnded"]
     assert [(f.request, f.outcome, f.text) for f in reported] == [(1, outcome, "Refused: no")]  # type: ignore[union-attr]
     assert server.count("tasks/cancel") == 1
@@ -155,9 +156,7 @@ async def test_input_that_is_not_given_ends_the_job_with_words_and_cancels_the_t
 async def test_input_required_without_a_question_is_waited_out() -> None:
     states = ["input_required", "input_required", of_extension("completed", result=ANSWER)]
     server = TaskServer(EXTENDED, states)
-    async with followed(server, EXTENDED, accept) as play:
-        end = (await play.ended()).end
-    assert end is not None
+    end = await end_of(server, accept)
     assert end.result == ANSWER
 
 

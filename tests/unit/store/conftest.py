@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from mcp_progress_monitor.store.resumes import ResumeStore
 from tests.unit.store.samples import opened
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.store.resumes import ResumeStore
 
 
 @pytest.fixture

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress
+from mcp_progress_monitor.store.chains import ChainId, Origin, SavedChain, SavedProgress
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.store.chains import ChainId
 
 PARAMS: dict[str, Any] = {
     "name": "export",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sqlite3
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,10 +17,6 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.store.database import Database
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 from tests.unit.store.samples import STANDING, begun, contents, opened, query, the_chain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 class Disk:

@@ -6,17 +6,14 @@ import os
 import shutil
 import sqlite3
 import sys
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from mcp_progress_monitor.store.database import DatabaseOpener, Opened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FIRST = """
     CREATE TABLE notes (text TEXT);

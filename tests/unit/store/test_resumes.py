@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.store.chains import Origin, SavedOutcome, SavedProgress
+from mcp_progress_monitor.store.resumes import ResumeStore
 from tests.unit.store.samples import (
     ORIGIN,
     PARAMS,
@@ -23,11 +24,6 @@ from tests.unit.store.samples import (
     rights,
     the_chain,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.store.resumes import ResumeStore
 
 ENDINGS = [
     SavedOutcome.FAILED,

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from mcp_progress_monitor.store.chains import SavedOutcome
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 from mcp_progress_monitor.store.tasks import TaskStanding, Times
 from tests.unit.store.samples import ORIGIN, STANDING, begun, opened, query
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _PAGE = 4096
 

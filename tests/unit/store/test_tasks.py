@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.store import chains
 from mcp_progress_monitor.store.chains import SavedProgress
-from mcp_progress_monitor.store.resumes import FILE
-from mcp_progress_monitor.store.tasks import TaskStanding, Times
+from mcp_progress_monitor.store.resumes import FILE, ResumeStore
+from mcp_progress_monitor.store.tasks import SavedTask, SavedTaskId, TaskStanding, Times
 from tests.unit.store.samples import ORIGIN, begun, contents, opened, query, the_chain
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.store.resumes import ResumeStore
-    from mcp_progress_monitor.store.tasks import SavedTask, SavedTaskId
 
 HALF = "half a pair \ud83d"
 STANDING = TaskStanding(

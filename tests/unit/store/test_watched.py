@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcp_progress_monitor.store.chains import SavedAttempt, SavedChain, SavedOutcome, SavedProgress
+from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.store.tasks import TaskStanding, Times
 from mcp_progress_monitor.store.watched import WatchedEnding
 from tests.unit.store.samples import ORIGIN, opened, query
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.store.resumes import ResumeStore
 
 FIRST = SavedAttempt(1, 10.0, 20.0, SavedOutcome.RESUMABLE, "", "Cursor")
 SECOND = SavedAttempt(2, 21.0, 30.0, SavedOutcome.LOST, "gone", "Cursor")

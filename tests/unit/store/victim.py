@@ -10,8 +10,8 @@ import os
 import random
 import resource
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 
@@ -19,9 +19,6 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.store.chains import SavedProgress
 from mcp_progress_monitor.store.resumes import ResumeStore
 from tests.unit.store.samples import SHARED_UNTIL, begun, opened
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 _PAYLOADS = (0, 10, 3_000, 20_000)
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.facts import Fact
+from mcp_progress_monitor.protocol.frames import FactRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobSnapshot, JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import as_bytes, notification, request, result
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import FactRun
-    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobSnapshot, JobState
 
 MOMENTS = {"createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:40:00Z"}
 

@@ -5,12 +5,14 @@ The story keeps the standing of its requests, so that a tick after a reply is la
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.protocol.facts import (
     CallTimedOut,
     CancelRequested,
     ConnectionClosed,
+    Fact,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -19,14 +21,9 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
 )
 from mcp_progress_monitor.protocol.frames import FactRun
-from mcp_progress_monitor.tracker.snapshot import ChangeSet
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobSnapshot
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.findings import finding
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.findings.finding import Finding
-    from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
 
 CONNECTION = "local-db#1"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from mcp_progress_monitor.protocol.facts import (
@@ -14,9 +12,7 @@ from mcp_progress_monitor.protocol.facts import (
 )
 from mcp_progress_monitor.tracker import endings
 from mcp_progress_monitor.tracker.snapshot import Failure, JobState
-
-if TYPE_CHECKING:
-    from tests.unit.tracker.story import Story
+from tests.unit.tracker.story import Story
 
 
 def test_a_tools_own_error_is_a_failure_in_its_words_and_breaks_no_rule(story: Story) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -19,9 +19,6 @@ from mcp_progress_monitor.tracker.estimate import (
     time_left,
 )
 from tests.unit.tracker.story import Story
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def test_a_steady_job_has_its_exact_rate_and_time_left(story: Story) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import math
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,9 +32,6 @@ from tests.unit.protocol.wire import JSON, notification, progress, request, resu
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 from tests.unit.tracker.story import Story
 from tests.unit.tracker.test_estimate_fraction import NUMBERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 META = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 _OURS = (

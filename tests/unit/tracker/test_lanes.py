@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mcp_progress_monitor.tracker.lanes import LaneSpan, SpanKind, lane_of
 from mcp_progress_monitor.tracker.snapshot import (
     AttemptSnapshot,
     ChartPoint,
+    JobDetail,
     JobState,
     Phase,
     ServerRequestSnapshot,
 )
 from tests.job_stand_ins import detail, job
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.tracker.snapshot import JobDetail
 
 START, WHEN = 100.0, 1_795_190_467.123
 

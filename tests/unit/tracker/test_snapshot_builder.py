@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from mcp_progress_monitor.findings.finding import joined
 from mcp_progress_monitor.tracker.snapshot import JobState
-
-if TYPE_CHECKING:
-    from tests.unit.tracker.story import Story
+from tests.unit.tracker.story import Story
 
 
 def test_a_picture_does_not_change_with_its_job(story: Story) -> None:

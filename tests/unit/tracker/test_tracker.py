@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -21,9 +21,6 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet, Failure, JobState
 from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Tracker
 from tests.findings import finding, texts_of
 from tests.unit.tracker.story import CONNECTION, Story
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(

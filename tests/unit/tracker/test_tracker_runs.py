@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import FactRun
+from mcp_progress_monitor.protocol.frames import FactRun, Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.tracker.job import TICKS_KEPT
-from mcp_progress_monitor.tracker.snapshot import ChangeSet
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.findings import texts_of
 from tests.unit.protocol.wire import call, error, notification, progress, result
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcp_progress_monitor.protocol.frames import Frame
-    from mcp_progress_monitor.tracker.snapshot import JobDetail
 
 TOKENS = ("a", "b", 7)
 GRACE_S = 5.0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from mcp_progress_monitor.findings.finding import joined
 from mcp_progress_monitor.protocol.facts import (
     Fact,
+    JsonObject,
     NotificationReceived,
     RequestAnswered,
     RequestCancelled,
@@ -19,10 +18,7 @@ from mcp_progress_monitor.protocol.facts import (
 )
 from mcp_progress_monitor.tracker.violations import violations_of
 from tests.findings import finding, texts_of
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import JsonObject
-    from tests.unit.tracker.story import Story
+from tests.unit.tracker.story import Story
 
 _HEAD = (7, "local-db#1", 1.0, 1e9)
 

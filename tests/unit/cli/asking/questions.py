@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, Keyboard
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.snapshots.questions import Question
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 METHODS = {
     "form": "elicitation/create",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from mcp_progress_monitor.cli.asking.approval import trust_command
 from mcp_progress_monitor.cli.common import CommonOptions
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_the_command_that_agrees_can_be_typed_whatever_the_server_is_called(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -21,23 +23,19 @@ from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.sessions.questions.answers import check_answer
+from mcp_progress_monitor.sessions.questions.questions import Questions
 from mcp_progress_monitor.snapshots.questions import (
     BY_RULE,
     Accept,
+    Answer,
     Decline,
     Dismiss,
+    Question,
     Refused,
     Sampled,
 )
 from tests.job_stand_ins import FakeJobs, job
 from tests.unit.cli.asking.questions import Talk, Typist, asked, form
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
-
-    from mcp_progress_monitor.sessions.questions.questions import Questions
-    from mcp_progress_monitor.snapshots.questions import Answer, Question
 
 pytestmark = pytest.mark.anyio
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from mcp_progress_monitor.cli.asking.answer_file import read_answers
+from mcp_progress_monitor.cli.asking.answer_file import AnswerFile, read_answers
 from mcp_progress_monitor.cli.asking.asker import RuledAnswer, WindowRules
 from mcp_progress_monitor.paths import SERVER_SETTINGS
 from mcp_progress_monitor.sessions.settings_file import SettingsFile
@@ -17,11 +18,6 @@ from mcp_progress_monitor.snapshots.settings import (
     Root,
     ServerSettings,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.cli.asking.answer_file import AnswerFile
 
 DEMO = StdioDefinition(name="demo", command="é").fingerprint
 ANOTHER = StdioDefinition(name="demo", command="f").fingerprint

@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.cli.asking.terminal import HungUpError, Keyboard, terminal_of_user
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [
     pytest.mark.anyio,
@@ -37,69 +35,69 @@ class Desk:
 
 
 @pytest.fixture
-def request_broker() -> Iterator[Desk]:
-    request_broker = Desk()
-    yield request_broker
-    request_broker.stream.close()
-    os.close(request_broker.person)
+def desk() -> Iterator[Desk]:
+    desk = Desk()
+    yield desk
+    desk.stream.close()
+    os.close(desk.person)
 
 
-async def line(request_broker: Desk) -> str:
+async def line(desk: Desk) -> str:
     with anyio.fail_after(5):
-        return await request_broker.keyboard.line()
+        return await desk.keyboard.line()
 
 
-async def test_lines_come_one_by_one(request_broker: Desk) -> None:
-    request_broker.type("été\nsecond\n")
-    assert await line(request_broker) == "été"
-    assert await line(request_broker) == "second"
+async def test_lines_come_one_by_one(desk: Desk) -> None:
+    desk.type("été\nsecond\n")
+    assert await line(desk) == "été"
+    assert await line(desk) == "second"
 
 
-async def test_a_line_is_awaited_and_the_wait_can_be_ended(request_broker: Desk) -> None:
+async def test_a_line_is_awaited_and_the_wait_can_be_ended(desk: Desk) -> None:
     with anyio.move_on_after(0.01) as scope:
-        await request_broker.keyboard.line()
+        await desk.keyboard.line()
     assert scope.cancelled_caught
-    request_broker.type("later\n")
-    assert await line(request_broker) == "later"
+    desk.type("later\n")
+    assert await line(desk) == "later"
 
 
-async def test_what_was_typed_before_is_thrown_away(request_broker: Desk) -> None:
-    request_broker.type("one\ntwo\n")
-    assert await line(request_broker) == "one"
-    request_broker.type("three\n")
-    request_broker.keyboard.discard()
-    request_broker.type("four\n")
-    assert await line(request_broker) == "four"
+async def test_what_was_typed_before_is_thrown_away(desk: Desk) -> None:
+    desk.type("one\ntwo\n")
+    assert await line(desk) == "one"
+    desk.type("three\n")
+    desk.keyboard.discard()
+    desk.type("four\n")
+    assert await line(desk) == "four"
 
 
-async def test_ctrl_d_is_the_end_of_the_input_and_only_for_now(request_broker: Desk) -> None:
-    request_broker.type("\x04")
+async def test_ctrl_d_is_the_end_of_the_input_and_only_for_now(desk: Desk) -> None:
+    desk.type("\x04")
     with pytest.raises(HungUpError):
-        await line(request_broker)
-    request_broker.type("again\n")
-    assert await line(request_broker) == "again"
+        await line(desk)
+    desk.type("again\n")
+    assert await line(desk) == "again"
 
 
-async def test_a_line_that_ctrl_d_ends_counts(request_broker: Desk) -> None:
-    request_broker.type("begun\x04\x04")
-    assert await line(request_broker) == "begun"
+async def test_a_line_that_ctrl_d_ends_counts(desk: Desk) -> None:
+    desk.type("begun\x04\x04")
+    assert await line(desk) == "begun"
 
 
-async def test_a_terminal_that_is_gone_is_noticed(request_broker: Desk) -> None:
+async def test_a_terminal_that_is_gone_is_noticed(desk: Desk) -> None:
     import pty
 
     spare, _ = pty.openpty()
-    os.dup2(spare, request_broker.person)  # the person's end of the terminal is closed with this
+    os.dup2(spare, desk.person)  # the person's end of the terminal is closed with this
     with pytest.raises(HungUpError):
-        await line(request_broker)
+        await line(desk)
     os.close(spare)
 
 
 async def test_a_terminal_in_the_foreground_is_the_users(
-    request_broker: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", request_broker.stream)
-    monkeypatch.setattr(sys, "stderr", request_broker.stream)
+    monkeypatch.setattr(sys, "stdin", desk.stream)
+    monkeypatch.setattr(sys, "stderr", desk.stream)
     monkeypatch.setattr(os, "tcgetpgrp", lambda _fd: os.getpgrp())
     assert isinstance(terminal_of_user(), Keyboard)
     monkeypatch.setattr(os, "tcgetpgrp", lambda _fd: os.getpgrp() + 1)
@@ -108,10 +106,10 @@ async def test_a_terminal_in_the_foreground_is_the_users(
 
 @pytest.mark.parametrize("stream", [None, io.StringIO()])
 async def test_without_a_terminal_there_is_nobody(
-    request_broker: Desk, stream: Any, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, stream: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("stdin", "stderr"):
-        monkeypatch.setattr(sys, "stdin", request_broker.stream)
-        monkeypatch.setattr(sys, "stderr", request_broker.stream)
+        monkeypatch.setattr(sys, "stdin", desk.stream)
+        monkeypatch.setattr(sys, "stderr", desk.stream)
         monkeypatch.setattr(sys, name, stream)
         assert terminal_of_user() is None

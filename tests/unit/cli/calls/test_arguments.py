@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.cli.calls.arguments import convert, example, property_types, read_document
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def converted(text: str, part: object, **root: Any) -> Any:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import pytest
 
 from mcp_progress_monitor.cli.calls import visit
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.engine.call import AutoResume, Outcome
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 from mcp_progress_monitor.store.resumes import FILE
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobId, JobState
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import server
 from tests.unit.cli.outcomes import outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.recording.recorder import Recorder
-    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
-    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 class FakeEngine(FakeJobs):

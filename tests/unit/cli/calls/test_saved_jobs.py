@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -14,15 +15,10 @@ from filelock import FileLock
 from mcp_progress_monitor.cli.calls.saved_jobs import SavedJobs, document, listing
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.store.chains import SavedProgress
+from mcp_progress_monitor.store.chains import SavedChain, SavedProgress
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding
 from tests.unit.cli.chains import NOW, asked, chain
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.store.chains import SavedChain
 
 
 def entry(saved: SavedChain) -> dict[str, Any]:

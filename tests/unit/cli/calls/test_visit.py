@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import anyio
 import pytest
@@ -21,25 +24,19 @@ from mcp_progress_monitor.cli.calls.visit import (
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.cli.output.front import Front
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
+from mcp_progress_monitor.engine.call import Outcome
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.secrets.references import Keyring
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
+from mcp_progress_monitor.sessions.settings_file import SettingsFile
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.questions import Question
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, SignIn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from mcp_progress_monitor.engine.call import Outcome
-    from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.secrets.references import Keyring
-    from mcp_progress_monitor.sessions.settings_file import SettingsFile
-    from mcp_progress_monitor.snapshots.questions import Question
-    from mcp_progress_monitor.store.resumes import ResumeStore
-    from mcp_progress_monitor.tracker.snapshot import JobId
+from mcp_progress_monitor.store.resumes import ResumeStore
+from mcp_progress_monitor.tracker.snapshot import JobId
 
 DEFINITION = StdioDefinition(name="demo", command="unused")
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.cli.calls.visit import Interrupts
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [
     pytest.mark.anyio,

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.snapshots.questions import Question
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, Failure, JobState
 from tests.job_stand_ins import FakeJobs, job
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.witness import Witness
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcp_progress_monitor.snapshots.questions import Question
 
 
 @pytest.fixture

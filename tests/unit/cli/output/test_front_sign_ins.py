@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from mcp_progress_monitor.cli.output.front import ServerNotices
+from mcp_progress_monitor.cli.output.front import Front, ServerNotices
 from mcp_progress_monitor.cli.output.text_front import sign_in_lines
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, SignIn
 from tests.unit.cli.witness import Witness
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.cli.output.front import Front
-    from mcp_progress_monitor.engine.engine import Engine
 
 URL = "https://user@login.example:8443/authorize?client_id=a&state=b"
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.cli.output.results import exact_member, exact_outcome, exact_result
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 JSON = st.recursive(
     st.none()

@@ -8,14 +8,11 @@ import io
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from mcp_progress_monitor.cli.output.stdout import own_command
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def test_a_checkout_is_started_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

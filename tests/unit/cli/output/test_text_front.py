@@ -5,22 +5,18 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.cli.output.text_front import TextFront
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, Failure, JobState
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import Traffic, notice, tick
 from tests.unit.sessions.questioned import question
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcp_progress_monitor.tracker.snapshot import ChangeSet
 
 
 class Meter:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from mcp_progress_monitor.cli.output.text_front import TerminalTurns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Screen:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,9 +15,6 @@ from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.cli.servers import clients
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class FakeKeyring:

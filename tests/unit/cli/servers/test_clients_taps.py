@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILES = {"command": "npx", "args": ["-y", "files"], "env": {"API_KEY": "s3cret"}}
 WEB = {"url": "https://example.com/mcp"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 AGREED = StdioDefinition(name="a", command="run", args=("x",), env={"TOKEN": "s3cret"})
 CHANGED = AGREED.model_copy(update={"args": ("y",), "env": {"TOKEN": "0ther"}})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -11,9 +12,6 @@ from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.cli.servers import saved
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class FakeKeyring:

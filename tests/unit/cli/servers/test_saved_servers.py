@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from mcp_progress_monitor.secrets.token_store import FILE_NAME as SIGN_INS
 from mcp_progress_monitor.secrets.token_store import TokenStore
 from mcp_progress_monitor.sessions.transport.http.oauth import key_of
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WEB = HttpDefinition(name="web", url="https://h.example/mcp", auth="oauth")
 OTHER = HttpDefinition(name="other", url="https://o.example/mcp", auth="oauth")

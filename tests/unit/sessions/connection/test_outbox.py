@@ -61,117 +61,113 @@ class Desk:
 
 
 async def test_thousands_of_calls_leave_nothing_behind() -> None:
-    request_broker = Desk()
+    desk = Desk()
     for number in range(1, 4_001):
-        exchange = request_broker.outbox.ask("tools/call", {"name": "t"}, token=AUTO)
-        await request_broker.write()
-        request_broker.hear(b'{"jsonrpc":"2.0","id":%d,"result":{}}' % number)
+        exchange = desk.outbox.ask("tools/call", {"name": "t"}, token=AUTO)
+        await desk.write()
+        desk.hear(b'{"jsonrpc":"2.0","id":%d,"result":{}}' % number)
         assert exchange.end is ExchangeEnd.ANSWERED
-    assert request_broker.outbox.waiting_count == request_broker.outbox.peer.pending_count == 0
-    assert request_broker.conversation.open_requests == request_broker.conversation.open_tokens == 0
-    await request_broker.close()
+    assert desk.outbox.waiting_count == desk.outbox.peer.pending_count == 0
+    assert desk.conversation.open_requests == desk.conversation.open_tokens == 0
+    await desk.close()
 
 
 async def test_calls_that_are_given_up_leave_nothing_behind() -> None:
-    request_broker = Desk()
+    desk = Desk()
     for _number in range(1000):
-        exchange = request_broker.outbox.ask("tools/call", {"name": "t"}, token="same")
-        await request_broker.write()
-        request_broker.outbox.send_cancel(exchange, "enough")
-        await request_broker.write()
-        request_broker.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
-    assert request_broker.outbox.waiting_count == request_broker.outbox.peer.pending_count == 0
-    assert request_broker.conversation.open_requests == request_broker.conversation.open_tokens == 0
-    await request_broker.close()
+        exchange = desk.outbox.ask("tools/call", {"name": "t"}, token="same")
+        await desk.write()
+        desk.outbox.send_cancel(exchange, "enough")
+        await desk.write()
+        desk.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
+    assert desk.outbox.waiting_count == desk.outbox.peer.pending_count == 0
+    assert desk.conversation.open_requests == desk.conversation.open_tokens == 0
+    await desk.close()
 
 
 async def test_initialize_is_never_cancelled() -> None:
-    request_broker = Desk()
-    opening = request_broker.outbox.ask("initialize", {})
-    await request_broker.write()
-    request_broker.outbox.send_cancel(opening, "impatience")
-    request_broker.outbox.post(b'{"next":1}')
-    assert await request_broker.write() == b'{"next":1}'
-    await request_broker.close()
+    desk = Desk()
+    opening = desk.outbox.ask("initialize", {})
+    await desk.write()
+    desk.outbox.send_cancel(opening, "impatience")
+    desk.outbox.post(b'{"next":1}')
+    assert await desk.write() == b'{"next":1}'
+    await desk.close()
 
 
 async def test_what_was_answered_is_not_cancelled() -> None:
-    request_broker = Desk()
-    exchange = request_broker.outbox.ask("tools/call", {})
-    await request_broker.write()
-    request_broker.hear(b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    request_broker.outbox.send_cancel(exchange, "too late")
-    request_broker.outbox.post(b"{}")
-    assert await request_broker.write() == b"{}"
-    await request_broker.close()
+    desk = Desk()
+    exchange = desk.outbox.ask("tools/call", {})
+    await desk.write()
+    desk.hear(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    desk.outbox.send_cancel(exchange, "too late")
+    desk.outbox.post(b"{}")
+    assert await desk.write() == b"{}"
+    await desk.close()
 
 
 async def test_a_reply_in_a_batch_is_the_batchs_own_slice() -> None:
-    request_broker = Desk()
-    exchanges = [request_broker.outbox.ask("tools/call", {}) for _number in range(2)]
+    desk = Desk()
+    exchanges = [desk.outbox.ask("tools/call", {}) for _number in range(2)]
     for _number in range(2):
-        await request_broker.write()
-    request_broker.hear(
-        b'[{"jsonrpc":"2.0","id":2,"result":{"n":2}}, {"jsonrpc":"2.0","id":1,"result":{}}]'
-    )
+        await desk.write()
+    desk.hear(b'[{"jsonrpc":"2.0","id":2,"result":{"n":2}}, {"jsonrpc":"2.0","id":1,"result":{}}]')
     assert [exchange.raw for exchange in exchanges] == [
         b'{"jsonrpc":"2.0","id":1,"result":{}}',
         b'{"jsonrpc":"2.0","id":2,"result":{"n":2}}',
     ]
-    await request_broker.close()
+    await desk.close()
 
 
 async def test_progress_of_a_string_and_of_a_number_are_two_tokens() -> None:
-    request_broker = Desk()
-    text, number = (request_broker.outbox.ask("tools/call", {}, token=token) for token in ("7", 7))
+    desk = Desk()
+    text, number = (desk.outbox.ask("tools/call", {}, token=token) for token in ("7", 7))
     for _number in range(2):
-        await request_broker.write()
+        await desk.write()
     for asked in (text, number):
         asked.clock.set_limits(Limits(idle_s=100))
     assert [asked.clock.read(50.0).idle_left_s for asked in (text, number)] == [51.0, 51.0]
-    request_broker.hear(
+    desk.hear(
         b'{"jsonrpc":"2.0","method":"notifications/progress",'
         b'"params":{"progressToken":7,"progress":1}}'
     )
     assert [asked.clock.read(50.0).idle_left_s for asked in (text, number)] == [51.0, 52.0]
-    await request_broker.close()
+    await desk.close()
 
 
 async def test_notifications_are_passed_on_to_those_who_watch_their_method() -> None:
-    request_broker, method = Desk(), "notifications/tools/list_changed"
+    desk, method = Desk(), "notifications/tools/list_changed"
     heard: list[str] = []
 
     def watch(fact: NotificationReceived) -> None:
         heard.append(fact.method)
 
-    request_broker.outbox.watch([method, "notifications/progress"], watch)
-    request_broker.hear(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
-    request_broker.hear(b'{"jsonrpc":"2.0","method":"notifications/message"}')
-    request_broker.hear(
+    desk.outbox.watch([method, "notifications/progress"], watch)
+    desk.hear(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    desk.hear(b'{"jsonrpc":"2.0","method":"notifications/message"}')
+    desk.hear(
         b'{"jsonrpc":"2.0","method":"notifications/progress",'
         b'"params":{"progressToken":7,"progress":1}}'
     )
-    request_broker.outbox.unwatch([method], watch)
-    request_broker.hear(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    desk.outbox.unwatch([method], watch)
+    desk.hear(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
     assert heard == [method]
-    await request_broker.close()
+    await desk.close()
 
 
 async def test_closing_loses_what_waits_written_or_not() -> None:
-    request_broker = Desk()
-    exchanges: list[PendingRequest] = [
-        request_broker.outbox.ask("tools/call", {}) for _number in range(2)
-    ]
-    await request_broker.write()
-    await request_broker.close()
+    desk = Desk()
+    exchanges: list[PendingRequest] = [desk.outbox.ask("tools/call", {}) for _number in range(2)]
+    await desk.write()
+    await desk.close()
     assert [exchange.end for exchange in exchanges] == [ExchangeEnd.LOST, ExchangeEnd.LOST]
     with anyio.fail_after(1):
-        await request_broker.outbox.room()
+        await desk.outbox.room()
 
 
 async def test_whatever_names_a_task_is_a_sign_of_life_of_the_call_that_waits_for_it() -> None:
-    request_broker, clock = Desk(), CallClock(0.5, Limits(idle_s=100))
-    request_broker.outbox.task_clocks["T"] = clock
+    desk, clock = Desk(), CallClock(0.5, Limits(idle_s=100))
+    desk.outbox.task_clocks["T"] = clock
     related = b'"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T"}}'
     heard = [
         b'"method":"notifications/tasks/status","params":{"taskId":"T","status":"working"}',
@@ -179,75 +175,71 @@ async def test_whatever_names_a_task_is_a_sign_of_life_of_the_call_that_waits_fo
         b'"id":1,"method":"elicitation/create","params":{' + related + b"}",
     ]
     for at, message in enumerate(heard, 10):
-        request_broker.hear(b'{"jsonrpc":"2.0",' + message + b"}", float(at))
+        desk.hear(b'{"jsonrpc":"2.0",' + message + b"}", float(at))
         assert clock.read(50.0).idle_left_s == 50.0 + at
-    request_broker.hear(
-        b'{"jsonrpc":"2.0","method":"notifications/message","params":{"taskId":"U"}}', 40.0
-    )
+    desk.hear(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"taskId":"U"}}', 40.0)
     assert clock.read(50.0).idle_left_s == 62.0
-    assert request_broker.outbox.clocks() == [clock]
-    await request_broker.close()
+    assert desk.outbox.clocks() == [clock]
+    await desk.close()
 
 
 async def test_the_clocks_of_a_connection_are_those_of_all_that_waits() -> None:
-    request_broker = Desk()
-    written, unwritten = (request_broker.outbox.ask("tools/call", {}) for _number in range(2))
-    shared = request_broker.outbox.ask("tools/call", {}, clock=written.clock)
-    await request_broker.write()
-    assert set(request_broker.outbox.clocks()) == {written.clock, unwritten.clock}
+    desk = Desk()
+    written, unwritten = (desk.outbox.ask("tools/call", {}) for _number in range(2))
+    shared = desk.outbox.ask("tools/call", {}, clock=written.clock)
+    await desk.write()
+    assert set(desk.outbox.clocks()) == {written.clock, unwritten.clock}
     assert shared.clock is written.clock
-    await request_broker.close()
+    await desk.close()
 
 
 async def test_a_listening_stream_does_not_await_a_reply() -> None:
-    request_broker = Desk()
+    desk = Desk()
     for method in ("subscriptions/listen", "tools/list", "tools/call"):
-        request_broker.outbox.ask(method, {})
+        desk.outbox.ask(method, {})
     for _number in range(2):
-        await request_broker.write()
-    assert (request_broker.outbox.waiting_count, request_broker.outbox.due_count) == (3, 2)
-    await request_broker.close()
+        await desk.write()
+    assert (desk.outbox.waiting_count, desk.outbox.due_count) == (3, 2)
+    await desk.close()
 
 
 async def test_a_request_that_is_lost_alone_ends_with_words_and_frees_its_token() -> None:
-    request_broker = Desk()
+    desk = Desk()
     for outcome, end in (("lost", ExchangeEnd.LOST), ("failed", ExchangeEnd.GIVEN_UP)):
-        exchange = request_broker.outbox.ask("tools/call", {"name": "t"}, token="mine")
-        await request_broker.write()
+        exchange = desk.outbox.ask("tools/call", {"name": "t"}, token="mine")
+        await desk.write()
         assert exchange.request is not None
-        assert request_broker.outbox.is_due(exchange.request)
+        assert desk.outbox.is_due(exchange.request)
         loss = Loss(outcome, ErrorDetails("The stream broke", "there", "Issue it again."))
-        request_broker.note(
-            "call_ended", request=exchange.request, outcome=outcome, text="it broke"
-        )
-        request_broker.outbox.lose(exchange.request, loss)
+        desk.note("call_ended", request=exchange.request, outcome=outcome, text="it broke")
+        desk.outbox.lose(exchange.request, loss)
         assert (exchange.end, exchange.loss) == (end, loss)
         assert exchange.reason == "The stream broke (there)\nIssue it again."
-        assert not request_broker.outbox.is_due(exchange.request)
-        assert not request_broker.outbox.peer.is_token_in_use("mine")
-        request_broker.outbox.lose(exchange.request, loss)  # of no use, and no harm
-    await request_broker.close()
+        assert not desk.outbox.is_due(exchange.request)
+        assert not desk.outbox.peer.is_token_in_use("mine")
+        desk.outbox.lose(exchange.request, loss)  # of no use, and no harm
+    await desk.close()
 
 
 async def test_what_was_cancelled_is_no_longer_due() -> None:
-    request_broker = Desk()
-    exchange = request_broker.outbox.ask("tools/call", {})
-    await request_broker.write()
+    desk = Desk()
+    exchange = desk.outbox.ask("tools/call", {})
+    await desk.write()
     assert exchange.request is not None
-    request_broker.outbox.send_cancel(exchange, "enough")
-    assert not request_broker.outbox.is_due(exchange.request)
-    await request_broker.close()
+    desk.outbox.send_cancel(exchange, "enough")
+    assert not desk.outbox.is_due(exchange.request)
+    await desk.close()
 
 
 async def test_where_streams_are_closed_a_cancel_is_no_message() -> None:
-    request_broker = Desk()
-    request_broker.outbox.closes_streams = True
-    exchange = request_broker.outbox.ask("tools/call", {})
-    await request_broker.write()
-    request_broker.outbox.send_cancel(exchange, "enough")
-    (message,) = await anext(request_broker._outgoing)  # noqa: SLF001  # its own
+    desk = Desk()
+    desk.outbox.closes_streams = True
+    exchange = desk.outbox.ask("tools/call", {})
+    await desk.write()
+    desk.outbox.send_cancel(exchange, "enough")
+    (message,) = await anext(desk._outgoing)  # noqa: SLF001  # its own
     assert (message.raw, message.closes, message.reason) == (b"", exchange.request, "enough")
-    await request_broker.close()
+    await desk.close()
 
 
 async def test_replies_that_wait_are_written_together_and_requests_alone() -> None:
@@ -300,26 +292,26 @@ async def test_a_server_that_does_not_read_is_waited_for_once(
 
 
 async def test_a_run_of_ticks_is_a_sign_of_life_of_those_calls_alone() -> None:
-    request_broker, limits = Desk(), Limits(idle_s=10.0)
+    desk, limits = Desk(), Limits(idle_s=10.0)
     clocks = [CallClock(0.5, limits) for _ in range(3)]
     for number, clock in enumerate(clocks):
-        request_broker.outbox.ask("tools/call", {"name": "t"}, token=f"t{number}", clock=clock)
-        await request_broker.write()
+        desk.outbox.ask("tools/call", {"name": "t"}, token=f"t{number}", clock=clock)
+        await desk.write()
     method = b'"jsonrpc":"2.0","method":"notifications/progress"'
     params = b'"params":{"progressToken":"t%d","progress":%d}'
     runs = [[n % 2 for n in range(20)], [1, 2] * 5, [1, 2] * 5]
     found = []
     for at, run in zip((8.0, 8.01, 8.03), runs, strict=True):
-        request_broker.hear_run(*[b"{%b,%b}" % (method, params % (n, 1)) for n in run], at=at)
+        desk.hear_run(*[b"{%b,%b}" % (method, params % (n, 1)) for n in run], at=at)
         found.append([round(clock.read(9.0).idle_left_s or 0.0, 3) for clock in clocks])
     assert found == [[9.0, 9.0, 2.0], [9.0, 9.01, 9.01], [9.0, 9.03, 9.03]]
-    await request_broker.close()
+    await desk.close()
 
 
 async def test_a_reply_among_the_lines_of_a_run_is_taken() -> None:
-    request_broker = Desk()
-    exchange = request_broker.outbox.ask("tools/call", {"name": "t"})
-    await request_broker.write()
-    request_broker.hear_run(*[b"{}"] * 9, b'{"jsonrpc":"2.0","id":1,"result":{}}', at=3.0)
+    desk = Desk()
+    exchange = desk.outbox.ask("tools/call", {"name": "t"})
+    await desk.write()
+    desk.hear_run(*[b"{}"] * 9, b'{"jsonrpc":"2.0","id":1,"result":{}}', at=3.0)
     assert exchange.end is ExchangeEnd.ANSWERED
-    await request_broker.close()
+    await desk.close()

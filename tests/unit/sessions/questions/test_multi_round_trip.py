@@ -57,9 +57,9 @@ def required(requests: Any = None, state: bytes | None = b'"s"') -> bytes:
     return b",".join(parts)
 
 
-def call(request_broker: Questioned, token: Any = 77, method: str = "tools/call") -> PendingRequest:
+def call(broker: Questioned, token: Any = 77, method: str = "tools/call") -> PendingRequest:
     """Make a call as requests of 2026-07-28 are made."""
-    outbox = request_broker.connection.outbox
+    outbox = broker.connection.outbox
     outbox.peer.stamps = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
     return outbox.ask(method, CALL, token=token)
 
@@ -71,12 +71,12 @@ async def over(exchange: PendingRequest) -> ExchangeEnd | None:
 
 async def test_the_same_request_is_made_again_with_the_answers() -> None:
     server = Requiring(required({"k": ELICIT}))
-    async with questioned(server, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
-        [asked] = await request_broker.asked()
+    async with questioned(server, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
+        [asked] = await broker.asked()
         assert asked.key == "k"
-        assert request_broker.clock.is_suspended
-        request_broker.questions.answer(asked.id, Accept({"name": "Ada"}))
+        assert broker.clock.is_suspended
+        broker.questions.answer(asked.id, Accept({"name": "Ada"}))
         assert await over(exchange) is ExchangeEnd.ANSWERED
     first, second = server.raw
     assert second["id"] != first["id"]
@@ -105,15 +105,15 @@ async def test_the_same_request_is_made_again_with_the_answers() -> None:
 async def test_the_state_goes_back_byte_for_byte(state: bytes) -> None:
     written: list[bytes] = []
     server = Requiring(required({"k": ELICIT}, state))
-    async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as request_broker:
-        send = request_broker.server.send
+    async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as broker:
+        send = broker.server.send
 
         async def spy(raw: bytes, frame: int) -> None:
             written.append(raw)
             await send(raw, frame)
 
-        request_broker.server.send = spy  # type: ignore[method-assign]  # to see the bytes
-        exchange = call(request_broker)
+        broker.server.send = spy  # type: ignore[method-assign]  # to see the bytes
+        exchange = call(broker)
         assert await over(exchange) is ExchangeEnd.ANSWERED
     assert written[-1].endswith(b'"requestState":' + state + b"}}")
     assert json.loads(written[-1])["params"]["requestState"] == json.loads(state)
@@ -125,8 +125,8 @@ async def test_rounds_follow_each_other_with_the_answers_of_the_last_alone() -> 
         required({"b": ELICIT}, b'"2"'),
         required({"c": ELICIT}, None),
     )
-    async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as request_broker:
-        assert await over(call(request_broker)) is ExchangeEnd.ANSWERED
+    async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as broker:
+        assert await over(call(broker)) is ExchangeEnd.ANSWERED
     params = [message["params"] for message in server.raw]
     assert [list(each.get("inputResponses", [])) for each in params] == [[], ["a"], ["b"], ["c"]]
     assert [each.get("requestState") for each in params] == [None, "1", "2", None]
@@ -135,13 +135,13 @@ async def test_rounds_follow_each_other_with_the_answers_of_the_last_alone() -> 
 
 async def test_all_of_a_round_is_asked_side_by_side() -> None:
     server = Requiring(required({"a": ELICIT, "b": SAMPLE, "c": ROOTS}))
-    async with questioned(server, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
-        form, sampling = await request_broker.asked(2)
+    async with questioned(server, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
+        form, sampling = await broker.asked(2)
         assert (form.key, sampling.key) == ("a", "b")
         assert form.request == sampling.request
-        request_broker.questions.answer(sampling.id, Sampled(SAMPLED))
-        request_broker.questions.answer(form.id, Decline())
+        broker.questions.answer(sampling.id, Sampled(SAMPLED))
+        broker.questions.answer(form.id, Decline())
         assert await over(exchange) is ExchangeEnd.ANSWERED
     assert server.raw[1]["params"]["inputResponses"] == {
         "a": {"action": "decline"},
@@ -152,18 +152,18 @@ async def test_all_of_a_round_is_asked_side_by_side() -> None:
 
 async def test_a_state_alone_is_given_back_without_answers() -> None:
     server = Requiring(required(None, b'"1"'), required({}, b'"2"'))
-    async with questioned(server, era=Era.PER_REQUEST) as request_broker:
-        assert await over(call(request_broker)) is ExchangeEnd.ANSWERED
+    async with questioned(server, era=Era.PER_REQUEST) as broker:
+        assert await over(call(broker)) is ExchangeEnd.ANSWERED
     assert all("inputResponses" not in message["params"] for message in server.raw)
     assert [message["params"].get("requestState") for message in server.raw] == [None, "1", "2"]
 
 
 async def test_after_ten_rounds_the_call_is_given_up_with_a_message() -> None:
     server = Requiring(*itertools.repeat(required({"k": ELICIT}), 20))
-    async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
+    async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
         assert await over(exchange) is ExchangeEnd.GIVEN_UP
-        assert request_broker.connection.outbox.waiting_count == 0
+        assert broker.connection.outbox.waiting_count == 0
     assert len(server.raw) == 11
     assert exchange.reason.startswith("The server required input 11 times")
 
@@ -182,47 +182,47 @@ async def test_after_ten_rounds_the_call_is_given_up_with_a_message() -> None:
     ],
 )
 async def test_what_cannot_be_asked_ends_the_call_with_a_message(inner: bytes, text: str) -> None:
-    async with questioned(Requiring(inner), era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
+    async with questioned(Requiring(inner), era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
         assert await over(exchange) is ExchangeEnd.GIVEN_UP
     assert text in exchange.reason
-    assert request_broker.reported == []
+    assert broker.reported == []
 
 
 async def test_a_kind_that_was_not_declared_ends_the_call() -> None:
     rules = QuestionRules(sampling=QuestionRule(mode="undeclared"))
     server = Requiring(required({"k": SAMPLE}))
-    async with questioned(server, rules=rules, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
+    async with questioned(server, rules=rules, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
         assert await over(exchange) is ExchangeEnd.GIVEN_UP
     assert "does not support sampling/createMessage" in exchange.reason
 
 
 async def test_refused_sampling_ends_the_call_and_closes_its_other_questions() -> None:
     server = Requiring(required({"a": SAMPLE, "b": ELICIT}))
-    async with questioned(server, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
-        sampling, _form = await request_broker.asked(2)
-        request_broker.questions.answer(sampling.id, Refused("No models here"))
+    async with questioned(server, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
+        sampling, _form = await broker.asked(2)
+        broker.questions.answer(sampling.id, Refused("No models here"))
         assert await over(exchange) is ExchangeEnd.CANCELLED
     assert exchange.reason == "Refused: No models here"
-    assert request_broker.questions.open() == ()
+    assert broker.questions.open() == ()
     assert len(server.raw) == 1
-    assert not request_broker.clock.is_suspended
+    assert not broker.clock.is_suspended
 
 
 async def test_a_call_cancelled_between_two_requests_closes_its_questions() -> None:
     server = Requiring(required({"k": ELICIT}))
-    async with questioned(server, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
-        [asked] = await request_broker.asked()
-        assert request_broker.connection.outbox.exchange_of(exchange.request or 0) is exchange
-        request_broker.connection.outbox.send_cancel(exchange, "enough")
-        ended = await request_broker.ended(asked.id)
+    async with questioned(server, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
+        [asked] = await broker.asked()
+        assert broker.connection.outbox.exchange_of(exchange.request or 0) is exchange
+        broker.connection.outbox.send_cancel(exchange, "enough")
+        ended = await broker.ended(asked.id)
         assert await over(exchange) is ExchangeEnd.CANCELLED
-        assert request_broker.connection.outbox.waiting_count == 0
+        assert broker.connection.outbox.waiting_count == 0
     assert ended.ended == "the request that asked it has ended"
-    assert request_broker.server.methods == ["tools/call"]
+    assert broker.server.methods == ["tools/call"]
 
 
 async def test_a_call_cancelled_in_its_second_round_is_cancelled_by_the_newest_id() -> None:
@@ -234,40 +234,38 @@ async def test_a_call_cancelled_in_its_second_round_is_cancelled_by_the_newest_i
         ),
         rules=BY_RULE,
         era=Era.PER_REQUEST,
-    ) as request_broker:
-        exchange = call(request_broker)
-        await request_broker.server.until_count(2)
-        request_broker.connection.outbox.send_cancel(exchange, "enough")
-        cancel = await request_broker.server.until_sent("notifications/cancelled")
-    assert cancel["params"]["requestId"] == request_broker.server.sent[1]["id"]
+    ) as broker:
+        exchange = call(broker)
+        await broker.server.until_count(2)
+        broker.connection.outbox.send_cancel(exchange, "enough")
+        cancel = await broker.server.until_sent("notifications/cancelled")
+    assert cancel["params"]["requestId"] == broker.server.sent[1]["id"]
     assert exchange.end is ExchangeEnd.LOST
 
 
 async def test_the_end_of_the_connection_loses_a_call_that_asks() -> None:
-    async with questioned(
-        Requiring(required({"k": ELICIT})), era=Era.PER_REQUEST
-    ) as request_broker:
-        exchange = call(request_broker)
-        [asked] = await request_broker.asked()
-        request_broker.server.end()
+    async with questioned(Requiring(required({"k": ELICIT})), era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
+        [asked] = await broker.asked()
+        broker.server.end()
         assert await over(exchange) is ExchangeEnd.LOST
-        assert (await request_broker.ended(asked.id)).ended == "the connection ended"
+        assert (await broker.ended(asked.id)).ended == "the connection ended"
 
 
 @pytest.mark.parametrize(
     ("era", "method"), [(Era.HANDSHAKE, "tools/call"), (Era.PER_REQUEST, "tools/list")]
 )
 async def test_elsewhere_such_a_result_is_a_result(era: Era, method: str) -> None:
-    async with questioned(Requiring(required({"k": ELICIT})), era=era) as request_broker:
-        exchange = call(request_broker, method=method)
+    async with questioned(Requiring(required({"k": ELICIT})), era=era) as broker:
+        exchange = call(broker, method=method)
         assert await over(exchange) is ExchangeEnd.ANSWERED
-    assert request_broker.reported == []
+    assert broker.reported == []
 
 
 async def test_the_token_may_be_of_our_own_making_and_stays_the_same() -> None:
     server = Requiring(required({"k": ELICIT}))
-    async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker, AUTO)
+    async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker, AUTO)
         assert await over(exchange) is ExchangeEnd.ANSWERED
     tokens = [message["params"]["_meta"]["progressToken"] for message in server.raw]
     assert tokens == [exchange.first.token] * 2
@@ -277,23 +275,23 @@ async def test_an_oversized_question_of_a_result_is_asked_whole() -> None:
     picture = {"type": "image", "data": "aGVsbG8h" * 200_000, "mimeType": "image/png"}
     params = {**SAMPLING, "messages": [{"role": "user", "content": picture}]}
     server = Requiring(required({"k": {**SAMPLE, "params": params}}))
-    async with questioned(server, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
-        [asked] = await request_broker.asked()
-        request_broker.questions.answer(asked.id, Sampled(SAMPLED))
+    async with questioned(server, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
+        [asked] = await broker.asked()
+        broker.questions.answer(asked.id, Sampled(SAMPLED))
         assert await over(exchange) is ExchangeEnd.ANSWERED
     assert asked.params["messages"][0]["content"] == picture
 
 
 async def test_the_clock_of_a_call_goes_on_over_all_its_rounds() -> None:
     server = Requiring(required({"k": ELICIT}))
-    async with questioned(server, era=Era.PER_REQUEST) as request_broker:
-        exchange = call(request_broker)
+    async with questioned(server, era=Era.PER_REQUEST) as broker:
+        exchange = call(broker)
         exchange.clock.set_limits(Limits(total_s=60))
         clock = exchange.clock
-        [asked] = await request_broker.asked()
-        assert request_broker.connection.outbox.clocks() == [clock]
-        request_broker.questions.answer(asked.id, Decline())
+        [asked] = await broker.asked()
+        assert broker.connection.outbox.clocks() == [clock]
+        broker.questions.answer(asked.id, Decline())
         assert await over(exchange) is ExchangeEnd.ANSWERED
     assert exchange.clock is clock
     assert clock.limits == Limits(total_s=60)
@@ -310,14 +308,14 @@ async def test_pages_that_an_error_names_are_asked_for_after_the_call() -> None:
     def refuse(message: Message) -> list[Message]:
         return [{"jsonrpc": "2.0", "id": message["id"], "error": error}]
 
-    async with questioned(refuse) as request_broker:
-        exchange = call(request_broker)
+    async with questioned(refuse) as broker:
+        exchange = call(broker)
         assert await over(exchange) is ExchangeEnd.ANSWERED
-        [asked] = await request_broker.asked()
-        request_broker.questions.answer(asked.id, Accept())
+        [asked] = await broker.asked()
+        broker.questions.answer(asked.id, Accept())
     assert (asked.kind, asked.url, asked.key) == ("url", "https://example.com/", "e")
     assert "call again" in asked.error
-    assert len(request_broker.server.sent) == 1
+    assert len(broker.server.sent) == 1
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b'{"error":{"data":{"elicitations":7}}}', b"{"])

@@ -33,36 +33,36 @@ class Desk:
 
 
 async def test_a_question_comes_is_answered_and_goes() -> None:
-    request_broker = Desk()
-    pending = request_broker.ask()
-    assert request_broker.questions.open() == (pending.question,)
-    assert request_broker.clock.is_suspended
-    request_broker.questions.answer(1, Accept({"name": "Ada"}))
+    broker = Desk()
+    pending = broker.ask()
+    assert broker.questions.open() == (pending.question,)
+    assert broker.clock.is_suspended
+    broker.questions.answer(1, Accept({"name": "Ada"}))
     assert await pending.answered() == Accept({"name": "Ada"})
-    assert request_broker.questions.open() == ()
-    assert request_broker.reported == [1, 1]
-    assert request_broker.phases == [AnswerPhase.CHECKING]
-    assert not request_broker.clock.is_suspended
+    assert broker.questions.open() == ()
+    assert broker.reported == [1, 1]
+    assert broker.phases == [AnswerPhase.CHECKING]
+    assert not broker.clock.is_suspended
 
 
 async def test_a_question_that_is_withdrawn_has_no_answer() -> None:
-    request_broker = Desk()
-    pending = request_broker.ask()
-    request_broker.questions.withdraw(1, "the server cancelled it")
-    request_broker.questions.withdraw(1, "again")
+    broker = Desk()
+    pending = broker.ask()
+    broker.questions.withdraw(1, "the server cancelled it")
+    broker.questions.withdraw(1, "again")
     assert await pending.answered() is None
-    found = request_broker.questions.find(1)
+    found = broker.questions.find(1)
     assert found is not None
     assert found.ended == "the server cancelled it"
-    assert request_broker.reported == [1, 1]
+    assert broker.reported == [1, 1]
 
 
 def test_nothing_is_answered_twice() -> None:
-    request_broker = Desk()
-    request_broker.ask()
-    request_broker.questions.answer(1, Decline())
+    broker = Desk()
+    broker.ask()
+    broker.questions.answer(1, Decline())
     with pytest.raises(UserError, match="no longer open: answered"):
-        request_broker.questions.answer(1, Accept({"name": "Ada"}))
+        broker.questions.answer(1, Accept({"name": "Ada"}))
 
 
 def test_a_question_that_was_never_asked_is_reported_as_missing() -> None:
@@ -71,43 +71,43 @@ def test_a_question_that_was_never_asked_is_reported_as_missing() -> None:
 
 
 def test_a_misfit_leads_back_to_waiting() -> None:
-    request_broker = Desk()
-    pending = request_broker.ask()
+    broker = Desk()
+    pending = broker.ask()
     with pytest.raises(UserError) as caught:
-        request_broker.questions.answer(1, Accept({"age": -1}))
+        broker.questions.answer(1, Accept({"age": -1}))
     assert caught.value.details.detail.splitlines() == [
         "name: a value is required",
         "age: -1 is less than the minimum of 0",
     ]
-    assert request_broker.phases == [AnswerPhase.CHECKING, AnswerPhase.WAITING]
+    assert broker.phases == [AnswerPhase.CHECKING, AnswerPhase.WAITING]
     assert pending.is_open
-    assert request_broker.clock.is_suspended
+    assert broker.clock.is_suspended
 
 
 def test_pages_are_complete_by_connection_and_id() -> None:
-    request_broker = Desk()
+    broker = Desk()
     for connection, identity in (("s#1", "e"), ("s#2", "e"), ("s#1", "f")):
         params = {"elicitationId": identity}
-        request_broker.ask(kind="url", connection=connection, params=params, schema=None)
-    request_broker.questions.complete("s#1", "e")
-    assert [each.is_complete for each in request_broker.questions.open()] == [True, False, False]
-    assert request_broker.reported == [1, 2, 3, 1]
+        broker.ask(kind="url", connection=connection, params=params, schema=None)
+    broker.questions.complete("s#1", "e")
+    assert [each.is_complete for each in broker.questions.open()] == [True, False, False]
+    assert broker.reported == [1, 2, 3, 1]
 
 
 def test_ended_questions_are_remembered_but_not_for_ever() -> None:
-    request_broker = Desk()
+    broker = Desk()
     for _ in range(300):
-        request_broker.ask()
-        request_broker.questions.answer(request_broker.questions.open()[0].id, Decline())
-    known = [number for number in range(1, 301) if request_broker.questions.find(number)]
+        broker.ask()
+        broker.questions.answer(broker.questions.open()[0].id, Decline())
+    known = [number for number in range(1, 301) if broker.questions.find(number)]
     assert known == list(range(101, 301))
 
 
 def test_a_question_that_a_rule_answers_is_reported_and_never_open() -> None:
-    request_broker = Desk()
-    request_broker.questions.note_ruled(question())
-    ended = request_broker.questions.find(1)
-    assert request_broker.reported == [1]
-    assert request_broker.questions.open() == ()
+    broker = Desk()
+    broker.questions.note_ruled(question())
+    ended = broker.questions.find(1)
+    assert broker.reported == [1]
+    assert broker.questions.open() == ()
     assert ended is not None
     assert ended.ended == BY_RULE
