@@ -4,8 +4,6 @@ And what keeps eight thousand of them quick: few examples unless more are asked 
 made without counting those there are.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import itertools

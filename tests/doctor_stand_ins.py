@@ -1,7 +1,5 @@
 """Reports of the connection doctor without a connection."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.snapshots.doctor import Cause, DoctorReport, EndKind, HttpNote, Searched
 from mcp_progress_monitor.snapshots.servers import ServerState

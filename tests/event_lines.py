@@ -1,7 +1,5 @@
 """Reads what `--json` wrote, and holds each event against its model."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Findings in free text, and findings as text, for tests that only carry them about."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from mcp_progress_monitor.findings.finding import Finding, Level, Rule, Source, joined

@@ -6,8 +6,6 @@ A session is a list of steps; `_opening` is put before them. Requests of 2026-07
 and results their type by themselves.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

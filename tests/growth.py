@@ -1,7 +1,5 @@
 """How the cost of work grows with its size, in processor time: a busy machine takes none of it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Final

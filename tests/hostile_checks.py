@@ -1,7 +1,5 @@
 """Schemas and values that make naive validators run for ever, or hold the interpreter's lock."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A hundred schemas that a hostile server might send, each with a value that is costly to check."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Jobs without a monitor: a source that says what a test put into it, and counts who asked."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any

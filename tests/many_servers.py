@@ -1,7 +1,5 @@
 """Many servers connected and disconnected side by side, each by its own wish."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Promises of time on a machine that is busy with other things, too."""
 
-from __future__ import annotations
-
 import time
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Questions of servers without a server."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What stands before a recorded frame's bytes, read slowly: what `stamps` must agree with."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import urllib.parse

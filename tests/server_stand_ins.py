@@ -1,7 +1,5 @@
 """Servers without a monitor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition

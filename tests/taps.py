@@ -1,7 +1,5 @@
 """A tap by hand: writes recordings as the contract between taps and their followers has them."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

@@ -1,7 +1,5 @@
 """What the linters cannot express: each check reads one module and returns where it is broken."""
 
-from __future__ import annotations
-
 import ast
 import graphlib
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 An aspect in its name, `test_<module>_<aspect>.py`, is in words of the module or of the glossary.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable, Iterator

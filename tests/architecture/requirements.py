@@ -1,7 +1,5 @@
 """Which requirements of the progress specification the tests claim to show met."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

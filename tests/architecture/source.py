@@ -1,7 +1,5 @@
 """The repository as these tests read it: its modules, and the text of every tracked file."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import gc

@@ -1,7 +1,5 @@
 """What a campaign shows by running for long, every run of the tests shows in short."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Each test declares a fake kind in a process of its own, before anything reads the declarations.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

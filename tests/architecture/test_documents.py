@@ -1,7 +1,5 @@
 """The documents: no link leads nowhere, no page is lost, the README stays short."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path, PurePosixPath
 

@@ -1,7 +1,5 @@
 """What the code weighs rises only where `figures.toml` names the feature that needs it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.architecture import good_signs

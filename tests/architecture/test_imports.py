@@ -1,7 +1,5 @@
 """What may be loaded where, seen by really loading it with the forbidden libraries taken away."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

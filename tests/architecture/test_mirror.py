@@ -1,7 +1,5 @@
 """A test lies where its module lies, so that one is found from the other without a search."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What holds of Qt and its Python binding: the pair installed, and the names we give methods."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

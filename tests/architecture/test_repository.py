@@ -1,7 +1,5 @@
 """The repository speaks of no machine it was written on, and the tests lie where one looks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath

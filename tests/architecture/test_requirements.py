@@ -1,7 +1,5 @@
 """Every requirement of the progress specification is shown met by a test that names it."""
 
-from __future__ import annotations
-
 from tests.architecture.requirements import claimed
 from tests.architecture.source import modules, parsed
 

@@ -1,7 +1,5 @@
 """One row declares a setting: it is then in the dialog, in the reference and in the saved file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The wheel holds the program, the files it ships and its command, and nothing of the checkout."""
 
-from __future__ import annotations
-
 import configparser
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Window, terminal and reports say the same thing with the same text: that of `wording`."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What every pane needs to open alone, and what tests of whole programs need."""
 
-from __future__ import annotations
-
 import gc
 import signal
 import sys

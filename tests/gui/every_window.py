@@ -3,8 +3,6 @@
 Run as a program, it prints which of them do not fit the screen: a scale is for a whole process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The commands of a room that is not there, for tests of what is made from them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from operator import attrgetter
 

@@ -1,7 +1,5 @@
 """Panes of a window in a test, all there from the beginning."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 

@@ -5,8 +5,6 @@ in every theme: empty, busy with each pane in front, and broken. Every dialog on
 usual length. A screen takes some 20 s; names of screens (``1280x800``, ``1366x768@2``) choose some.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """A program with its window for the length of a test, and waiting for what Qt tells nobody."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol, TypeVar

@@ -1,7 +1,5 @@
 """A program on a folder with saved servers, and what is seen of them in it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import AbstractAsyncContextManager

@@ -1,7 +1,5 @@
 """Tasks on Qt's loop: owned, reported, cancelled."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

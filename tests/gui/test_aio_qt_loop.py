@@ -1,7 +1,5 @@
 """HTTP on Qt's loop: the transport needs nothing of asyncio's own."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from typing import Any

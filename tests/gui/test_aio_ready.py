@@ -1,7 +1,5 @@
 """Callbacks that are ready run in order, a slice at a time, with Qt's events in between."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The clocks of a running call in the program's own window, with the demo server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

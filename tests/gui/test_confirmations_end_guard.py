@@ -1,7 +1,5 @@
 """Nothing that ends running jobs does so before the user was asked, but for signals."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """What is asked before something is lost, or may be done twice."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QPushButton

@@ -1,7 +1,5 @@
 """Before a server is removed the user knows what is lost."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 

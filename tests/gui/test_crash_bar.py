@@ -1,7 +1,5 @@
 """Reports of failures are offered once, read before they are given away, and can be deleted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication

@@ -1,7 +1,5 @@
 """What waits until the window is painted."""
 
-from __future__ import annotations
-
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 

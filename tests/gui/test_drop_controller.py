@@ -1,7 +1,5 @@
 """What is dropped on the window is opened, shown or filled in, and nothing of it runs."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

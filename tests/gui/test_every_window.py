@@ -1,7 +1,5 @@
 """What holds for every window: nothing of others is markup, and all of it fits the screen."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil

@@ -1,7 +1,5 @@
 """From a wish in a pane to a file, and to its report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Saving the lines of standard error."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The feed: how often the window is updated, and that it gets everything."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator

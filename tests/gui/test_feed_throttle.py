@@ -1,7 +1,5 @@
 """When the next batch is due, with moments of the test's own."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Cyclic garbage is looked for while nothing comes in, never under a flood."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What follows from an unusable data folder is not reported a second time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_progress_monitor.errors import ErrorDetails

@@ -1,7 +1,5 @@
 """Panes that are made when they are first wanted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PySide6.QtCore import Qt

@@ -1,7 +1,5 @@
 """When the life of a window's program beats, and what ends it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

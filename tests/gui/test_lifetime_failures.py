@@ -1,7 +1,5 @@
 """Our own errors: logged, reported once for each place."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import threading

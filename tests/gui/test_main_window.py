@@ -1,7 +1,5 @@
 """The window as a whole: its keys, its tool bar, where the focus is."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections import Counter
@@ -44,6 +42,7 @@ from mcp_progress_monitor.gui.user_settings import LimitSettings
 from mcp_progress_monitor.gui.window_commands import CLOSE_PANE, FIND, MANUAL, MENU, PALETTE
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import asked, heard
 from tests.gui.windows import window_on
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
@@ -72,10 +71,8 @@ def window(qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path) -> Main
     appearance = Appearance(QWidget().palette(), resource("icons"), parts)
     status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
-    qtbot.addWidget(made)
     made.middle.show_first(are_any=True)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made)
     made.activateWindow()
     return made
 
@@ -442,10 +439,8 @@ def test_the_first_choice_has_the_focus_of_an_empty_window(
     appearance = Appearance(QWidget().palette(), resource("icons"), parts)
     status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
-    qtbot.addWidget(made)
     made.middle.show_first(are_any=False)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made)
     made.activateWindow()
     assert made.focusWidget() is made.welcome.demo
     made.middle.show_first(are_any=True)

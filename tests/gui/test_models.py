@@ -1,7 +1,5 @@
 """What the feed says reaches every model that wants it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

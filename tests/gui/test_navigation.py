@@ -1,7 +1,5 @@
 """What is put on the clipboard of a job."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +25,7 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, Frame
 from mcp_progress_monitor.tracker.snapshot import JobDetail
+from tests.gui.exposure import expose
 from tests.gui.windows import window_on
 from tests.job_stand_ins import FakeJobs, answer, detail, job, resumable
 
@@ -69,11 +68,8 @@ def window(qtbot: QtBot, parts: QObject, tmp_path: Path, engine: Engine) -> Main
     appearance = Appearance(QPalette(), resource("icons"), parts)
     status = StatusBar(engine.recording, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
-    qtbot.addWidget(made)
     Navigation(made, engine.jobs, models.shown_jobs, reported.append)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made)
 
 
 def test_the_list_leads_to_the_stderr_of_a_server(qtbot: QtBot, window: MainWindow) -> None:

@@ -1,7 +1,5 @@
 """Errors are shown as text, newest first, until dismissed."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
@@ -9,6 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
+from tests.gui.exposure import expose
 
 _FIRST = ErrorDetails("The server did not start", "my-server", "Check the command.", "exit code 3")
 _SECOND = ErrorDetails("No such tool")
@@ -97,13 +96,11 @@ _LONG = ErrorDetails("What happened " * 40, "where", "Try this. " * 40, "a line 
 
 def _bar_in(place: QWidget, qtbot: QtBot) -> NoticeBar:
     """A bar above something that takes what is left, as in the window."""
-    qtbot.addWidget(place)
     column = QVBoxLayout(place)
     bar = NoticeBar(place)
     column.addWidget(bar)
     column.addWidget(QWidget(place), 1)
-    place.show()
-    qtbot.waitExposed(place)
+    expose(qtbot, place)
     return bar
 
 

@@ -1,7 +1,5 @@
 """The focus goes round the panes by F6, and to each of them by a key of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the window remembers survives a restart and a damaged file."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The program with its window, on what earlier runs left in its data folder."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import time

@@ -1,7 +1,5 @@
 """The jobs of other clients in the window: there by themselves, to be looked at alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

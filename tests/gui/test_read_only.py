@@ -1,7 +1,5 @@
 """Panes of a recording: nothing is offered that would ask something of a server."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -27,6 +25,7 @@ from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.servers import ServerState
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, asked, job_actions, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
 from tests.server_stand_ins import FakeServers, server
@@ -46,11 +45,7 @@ def jobs(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobList:
     model.set_source(source)
     made = JobList(model, JobFilter(model, model), appearance, Commands(WHY))
     model.setParent(made)
-    qtbot.addWidget(made)
-    made.resize(1200, 300)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 1200, 300)
 
 
 def test_what_changes_jobs_is_disabled_and_says_why(jobs: JobList) -> None:
@@ -92,10 +87,8 @@ def test_the_head_of_a_job_offers_nothing_that_asks_a_server(
     qtbot: QtBot, source: FakeJobs, appearance: Appearance
 ) -> None:
     pane = JobPane(appearance, job_actions(appearance, WHY))
-    qtbot.addWidget(pane)
     pane.set_source(source)
-    with qtbot.waitExposed(pane):
-        pane.show()
+    expose(qtbot, pane)
     for number in (1, 2):
         pane.show_job(number)
         pane.tabs.setCurrentWidget(pane.attempts)
@@ -110,9 +103,7 @@ def test_servers_can_only_be_looked_at(qtbot: QtBot, appearance: Appearance) -> 
     model.set_source(FakeServers(server("db", state=ServerState.CLOSED), server("up")))
     pane = ServerList(model, appearance, Commands(WHY))
     model.setParent(pane)
-    qtbot.addWidget(pane)
-    with qtbot.waitExposed(pane):
-        pane.show()
+    expose(qtbot, pane)
     said = asked(pane, on_servers.CONNECT), asked(pane, on_servers.REMOVE)
     opened = asked(pane, on_servers.OPEN)
     pane.view.setCurrentIndex(pane.shown.index(0, 0))

@@ -1,7 +1,5 @@
 """A recording in the window: what is shown, at which pace, and that nothing can be asked for."""
 
-from __future__ import annotations
-
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any

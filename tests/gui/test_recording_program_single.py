@@ -1,7 +1,5 @@
 """A recording is open once: opening it again brings its window to the front."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Commands and their keys: the user's own are taken up, kept, and never leave two with one key."""
 
-from __future__ import annotations
-
 import html
 import itertools
 import re

@@ -1,7 +1,5 @@
 """The lists at the side: filters with counts, and servers."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from typing import Any
@@ -43,6 +41,7 @@ from mcp_progress_monitor.snapshots.servers import (
 )
 from mcp_progress_monitor.snapshots.settings import ServerSettings
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import asked, heard
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import FakeServers, server
@@ -61,10 +60,7 @@ def jobs() -> JobsModel:
 @pytest.fixture
 def filters(qtbot: QtBot, jobs: JobsModel, appearance: Appearance) -> JobFilters:
     made = JobFilters(GroupsModel(jobs, jobs), appearance)
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made)
 
 
 @pytest.fixture
@@ -82,11 +78,7 @@ def servers(qtbot: QtBot, source: FakeServers, appearance: Appearance) -> Server
     model.set_source(source)
     made = ServerList(model, appearance, Commands())
     model.setParent(made)
-    qtbot.addWidget(made)
-    made.resize(200, 300)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 200, 300)
 
 
 def choose(servers: ServerList, row: int) -> None:

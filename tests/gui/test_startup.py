@@ -1,7 +1,5 @@
 """The window by itself, before anything behind it is there."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

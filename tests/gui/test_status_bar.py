@@ -1,7 +1,5 @@
 """The status bar says how much is recorded, and clearly when nothing is any more."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

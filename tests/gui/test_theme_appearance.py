@@ -1,7 +1,5 @@
 """Colours can be read in light and dark, and everything has a drawing."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtGui import QColor, QIcon, QImage, QPalette
 from PySide6.QtWidgets import QApplication, QStyle

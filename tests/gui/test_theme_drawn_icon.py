@@ -1,7 +1,5 @@
 """Icons that are drawn when they are shown."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Colours that the user chose are there at once, and everything can be seen in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

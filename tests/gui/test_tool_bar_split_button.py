@@ -1,7 +1,5 @@
 """A button that acts, with a menu at its arrow."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -9,6 +7,7 @@ from PySide6.QtWidgets import QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.tool_bar import SplitButton
+from tests.gui.exposure import expose
 
 LEFT = Qt.MouseButton.LeftButton
 PLAIN = Qt.KeyboardModifier.NoModifier
@@ -26,11 +25,7 @@ def dressed(button: QToolButton) -> QToolButton:
 @pytest.fixture
 def button(qtbot: QtBot) -> QToolButton:
     made = dressed(SplitButton())
-    qtbot.addWidget(made)
-    made.resize(120, 30)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 120, 30)
 
 
 def is_menu_open(button: QToolButton) -> bool:

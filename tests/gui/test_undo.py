@@ -1,7 +1,5 @@
 """What was removed can be undone for a while, and is final after that."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

@@ -1,7 +1,5 @@
 """What is chosen in Settings survives a restart, an older version and a damaged file."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The first thing a new user sees: four choices, each by mouse and by keyboard."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -20,6 +18,7 @@ from mcp_progress_monitor.gui.window_commands import (
     WATCH,
     WINDOW_COMMANDS,
 )
+from tests.gui.exposure import expose
 from tests.gui.lone_commands import asked, lone_actions
 
 _CHOICES = {"demo": DEMO, "command": ADD_COMMAND, "url": ADD_URL, "imports": IMPORT}
@@ -113,10 +112,7 @@ def test_in_a_narrow_window_nobody_scrolls_to_the_right(
     appearance: Appearance, do: CommandActions, qtbot: QtBot
 ) -> None:
     welcome = Welcome(appearance, do)
-    qtbot.addWidget(welcome)
-    welcome.resize(380, 120)
-    welcome.show()
-    qtbot.waitExposed(welcome)
+    expose(qtbot, welcome, 380, 120)
     area = welcome.findChild(QScrollArea)
     assert isinstance(area, QScrollArea)
     qtbot.waitUntil(lambda: area.horizontalScrollBar().maximum() == 0)

@@ -1,7 +1,5 @@
 """The panes of a window reach the controllers that do what they ask for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

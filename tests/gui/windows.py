@@ -1,7 +1,5 @@
 """A main window without a program behind it, for tests of what is in it from the beginning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PySide6.QtCore import QObject
@@ -15,6 +13,7 @@ from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
+from tests.gui.exposure import expose
 from tests.job_stand_ins import FakeJobs, job, resumable
 
 
@@ -29,9 +28,7 @@ def window_on(qtbot: QtBot, folder: Path) -> MainWindow:
     status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     window = MainWindow(models, status, appearance, Preferences(folder))
     parts.setParent(window)
-    qtbot.addWidget(window)
     window.middle.show_first(are_any=True)
-    with qtbot.waitExposed(window):
-        window.show()
+    expose(qtbot, window)
     window.activateWindow()
     return window

@@ -1,7 +1,5 @@
 """A server made with the official SDK that asks its client, in whichever way its era has."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 

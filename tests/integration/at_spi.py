@@ -1,7 +1,5 @@
 """The window as a screen reader has it: the tree of accessible objects on a real AT-SPI bus."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping

@@ -7,8 +7,6 @@ is just before the test ends the program; "breeds" goes on to start such childre
 child have a child in yet another session.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The program as its users start it: a command of its own, to its end or in the background."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

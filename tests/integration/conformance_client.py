@@ -5,8 +5,6 @@ variables of the environment which scenario it plays. The client does what a use
 scenario: connect, list the tools, call each of them, fill in the forms, open the pages to sign in.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -4,8 +4,6 @@ They run without Node.js, and so in every run of the tests. What the suite check
 in `tests/unit/sessions/transport/http/test_oauth_flow_discovery.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

@@ -4,8 +4,6 @@ The suite needs Node.js 22, which most systems lack: the npm package `node` brin
 installed when the cache folder has it already; `MCP_CONFORMANCE_CACHE` names another folder.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

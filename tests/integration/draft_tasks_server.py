@@ -1,7 +1,5 @@
 """A server whose tasks are those of a draft of 2025-11-25, message by message as FastMCP 2.14's."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """A server that lists one tool and runs any: it answers with the arguments it was given."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -8,8 +8,6 @@ What such a command starts of ours is forked from it as well: see `forked_script
 are not forked start servers as they do for users.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import functools

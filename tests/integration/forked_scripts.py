@@ -5,8 +5,6 @@ for a test. A forked server is a process like any other: a pid, a session, strea
 that the system shows, an exit code. What cannot be taken over so is started as ever.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import gc

@@ -3,8 +3,6 @@
 It writes each line that it reads to the file that is its argument.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

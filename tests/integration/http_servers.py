@@ -1,7 +1,5 @@
 """The demo server over HTTP as a process of its own, which a test may kill and start again."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

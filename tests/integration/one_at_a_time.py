@@ -3,8 +3,6 @@
 What lay in its input when it was done with a request is part of the answer to that.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -17,8 +17,6 @@ Each manner imitates what a server that many people run does, byte for byte as f
 - `quits`: answers unknown methods with an error, and ends when the first one is not `initialize`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -6,8 +6,6 @@ does not read meanwhile, `quit` ends the process with a code. "dies" as WORD end
 listed.
 """
 
-from __future__ import annotations
-
 import json
 import os.path
 import sys

@@ -1,7 +1,5 @@
 """What the tests ask the system about processes, by Linux's own account of them."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A proxy on loopback, which forwards requests and opens tunnels, and keeps what it was asked."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 

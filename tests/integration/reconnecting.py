@@ -1,7 +1,5 @@
 """What tests of servers that come back share: cheap servers that mend quickly."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The demo's resumable export behind a monitor, for tests of going on with it."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path

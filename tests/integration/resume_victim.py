@@ -5,8 +5,6 @@ once for `FOLDER ROUND COUNT`. What a program does is said on stdout, a line eac
 `ended` when all of a line are over.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -4,8 +4,6 @@
 object a line.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

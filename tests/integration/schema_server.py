@@ -4,8 +4,6 @@ Each tool in the file is as in `tools/list`, with `ask`, a schema of a form that
 for, or `result`, what it answers; without either it answers with the arguments it was given.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

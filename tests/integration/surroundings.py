@@ -3,8 +3,6 @@
 FILE is a JSON document of `Surroundings`. Becomes the program, so that nothing else changes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

@@ -7,8 +7,6 @@ With MONITOR_TAP_LOGS, appends what it has read to the file of that folder named
 Standard library and few imports: hundreds of them are started.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import sys

@@ -1,7 +1,5 @@
 """A tap as a client runs it: a process between the test, which is the client, and a server."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ Started with the place's folder, the era and a number of steps; says `seen ID` o
 shown, then its states, and at last `ended STATE`.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

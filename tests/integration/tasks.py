@@ -1,7 +1,5 @@
 """The demo server's tasks behind a monitor, in both eras, for tests of following them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A person at a terminal: reads what the program shows, types lines, presses Ctrl+C."""
 
-from __future__ import annotations
-
 import os
 import select
 import time

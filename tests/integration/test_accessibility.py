@@ -1,7 +1,5 @@
 """What a screen reader gets of the window, on a real bus: names, roles and what rows say."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

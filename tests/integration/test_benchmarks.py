@@ -1,7 +1,5 @@
 """Every benchmark at its smallest: it runs to its end and yields all of its figures."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """Many calls as one series: so many at once, a pause between, stopped, refused."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

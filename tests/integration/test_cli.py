@@ -1,7 +1,5 @@
 """The command line as its users run it: a process, the demo server, pipes and terminals."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

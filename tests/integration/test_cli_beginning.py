@@ -1,7 +1,5 @@
 """What keeps a command from beginning is shown to people and to scripts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`check` as a whole process: a tour of a server, and how a server that clings is judged."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exporting from the command line what a call recorded."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

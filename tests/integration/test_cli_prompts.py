@@ -1,7 +1,5 @@
 """Questions at a real terminal: typed answers, Ctrl+C, and servers that change their mind."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

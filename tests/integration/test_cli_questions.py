@@ -1,7 +1,5 @@
 """Questions of servers on the command line: answered from a file, or with a no that says why."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

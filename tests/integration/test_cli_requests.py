@@ -1,7 +1,5 @@
 """Resources, prompts and any other request on the command line, as jobs; and servers' own logs."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

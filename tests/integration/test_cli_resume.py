@@ -1,7 +1,5 @@
 """Resuming from the command line, with the demo's export: nothing twice, nothing lost."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

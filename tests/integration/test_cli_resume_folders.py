@@ -1,7 +1,5 @@
 """Going on with what was begun in another folder: a command given by its path runs where it was."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shlex

@@ -1,7 +1,5 @@
 """What a client left behind a tap while no window was open is listed, shown and finished later."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

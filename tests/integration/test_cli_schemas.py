@@ -1,7 +1,5 @@
 """Schemas of servers on the command line: checked in time, never in the user's way."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -1,7 +1,5 @@
 """`tasks`: those at a server that outlives the command: listed, looked at, followed, cancelled."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Saved servers and those of files, as a user meets them: nothing runs before somebody agrees."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

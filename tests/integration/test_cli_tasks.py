@@ -1,7 +1,5 @@
 """Tasks on the command line: begun, reported, asked to stop, left at their servers, picked up."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

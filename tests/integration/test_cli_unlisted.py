@@ -1,7 +1,5 @@
 """Tools that a server runs without listing them can be called, but not by a typing error."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clocks and cancels of real calls: moved while they run, reported when they run out."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import re

@@ -1,7 +1,5 @@
 """Commands whose data folder may not be entered: reported as text, wherever it lies."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

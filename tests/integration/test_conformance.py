@@ -1,7 +1,5 @@
 """The official MCP conformance suite, as a campaign; stand-ins for some of it in every run."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess

@@ -1,7 +1,5 @@
 """Lines copied for a shell do what they show, whatever others put into them."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import functools

@@ -1,7 +1,5 @@
 """The demo server as a process: how it starts and ends, and who gets along with it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

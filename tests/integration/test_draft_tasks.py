@@ -1,7 +1,5 @@
 """Tasks as FastMCP 2.14 has them, in the shape of a draft, are followed to their end."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

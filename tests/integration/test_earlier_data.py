@@ -1,7 +1,5 @@
 """A data folder that version 0.1.0 has written opens: nothing is lost, nothing is refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

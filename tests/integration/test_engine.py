@@ -1,7 +1,5 @@
 """The monitor against the demo server: calls from the request to the outcome, over real pipes."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import AsyncIterator

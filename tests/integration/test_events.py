@@ -1,7 +1,5 @@
 """Servers with events and skills, in both eras, on stdio and over HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import partial

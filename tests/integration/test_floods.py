@@ -3,8 +3,6 @@
 Counted is how many messages are handled at one go: nobody else has a turn meanwhile.
 """
 
-from __future__ import annotations
-
 import sys
 
 import anyio

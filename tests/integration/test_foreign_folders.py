@@ -1,7 +1,5 @@
 """Started in a folder of somebody else's, with modules named as ours and Python's are."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

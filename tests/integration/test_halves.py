@@ -1,7 +1,5 @@
 """Ids, cursors and tokens with half of a surrogate pair are sent back exactly as they came."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

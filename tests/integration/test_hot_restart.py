@@ -1,7 +1,5 @@
 """Servers that are started anew when their files change, with real files and processes."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The monitor against the demo server over HTTP: replies, breaks, refusals, kills."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path

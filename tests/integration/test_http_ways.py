@@ -1,7 +1,5 @@
 """Ways to a server over HTTP: with TLS, and through proxies of the environment."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A server that hangs and one that is slow, as real processes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio

@@ -1,7 +1,5 @@
 """Other programs' files, given to the commands that take recordings."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

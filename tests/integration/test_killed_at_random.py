@@ -1,7 +1,5 @@
 """Servers killed at random under load: all come back, nothing is stuck, nobody is left."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Twice leaves at once, whatever goes on; what was asked for the end of is not read any more."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Very many calls through reader and tracker: every table is empty in the end, memory is flat."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from typing import Any

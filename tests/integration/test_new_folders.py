@@ -1,7 +1,5 @@
 """Folders that commands create in a new home are their owner's alone, whatever the umask."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The monitor against the official SDK's server over HTTP, in both eras."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Questions of a server made with the official SDK, which checks our replies, in both eras."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack

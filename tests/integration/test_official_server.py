@@ -1,7 +1,5 @@
 """The monitor against a server made with the official SDK, in both eras."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 

@@ -1,7 +1,5 @@
 """A session is recorded by one process and looked at by another, as users do it."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Connecting without knowing the era: servers that our question breaks, misleads or keeps busy."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Servers that close a pipe and live on, or leave it to a stranger, as real processes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

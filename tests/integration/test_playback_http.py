@@ -1,7 +1,5 @@
 """Sessions over HTTP, recorded live: played they are the same again, and their HAR is sound."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

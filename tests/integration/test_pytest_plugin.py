@@ -1,7 +1,5 @@
 """The fixture `mcp_session_check`, as server authors use it, and the workflow of the manual."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

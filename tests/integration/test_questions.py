@@ -1,7 +1,5 @@
 """Questions of the demo servers, through the monitor: jobs, clocks, cancelling, ends."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

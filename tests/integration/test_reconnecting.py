@@ -1,7 +1,5 @@
 """Servers that end by themselves and come back, as real processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Servers over HTTP that go away and come back, as real processes."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

@@ -1,7 +1,5 @@
 """Recordings as users get them: of real processes, killed, on full disks, several at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Going on with jobs, against the demo server's export: nothing twice, nothing lost."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Jobs that are gone on with by themselves, against the demo server's export."""
 
-from __future__ import annotations
-
 import anyio
 import anyio.lowlevel
 import pytest

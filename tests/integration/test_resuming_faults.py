@@ -1,7 +1,5 @@
 """What goes wrong with tokens, attempts, servers and disks, and that no token is lost by it."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable

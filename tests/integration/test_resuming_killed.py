@@ -1,7 +1,5 @@
 """Program, server, or both killed at random points: no token is lost, nothing is done twice."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

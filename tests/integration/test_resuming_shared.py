@@ -1,7 +1,5 @@
 """Two programs on one data folder, and data folders that cannot be used as they are."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

@@ -1,7 +1,5 @@
 """Connecting to servers of both eras and of every kind of bad manners, as real processes."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

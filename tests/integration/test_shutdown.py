@@ -1,7 +1,5 @@
 """Ending the program: no process is left, nothing on stderr, in bounded time."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

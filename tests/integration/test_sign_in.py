@@ -1,7 +1,5 @@
 """Signing in at a real authorization server: asked once, kept, renewed, denied, cancelled."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The program that repeats a call really repeats it, with the official SDK."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is copied of a call works where it is pasted: in a shell, against the same server."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The stdio transport against real processes and pipes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The stdio tap: bytes pass unchanged and at once, and the recording holds all of them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """How a tap ends: as its server does, with it, and never later; and what reaches the server."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

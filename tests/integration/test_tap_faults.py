@@ -1,7 +1,5 @@
 """Whatever is wrong with the disk or the recording, a tapped session goes on and stays fast."""
 
-from __future__ import annotations
-
 import os
 import resource
 import select

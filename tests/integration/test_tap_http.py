@@ -1,7 +1,5 @@
 """Real clients and servers through a tap: the same answers, and a recording of both sides."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import signal

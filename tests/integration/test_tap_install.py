@@ -1,7 +1,5 @@
 """Servers that a client starts from its configuration file: watched, and without this program."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Client, tap or server killed at any moment: nobody is left, and nothing that passed is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

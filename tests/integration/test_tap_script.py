@@ -1,7 +1,5 @@
 """`tap --script`: each action on a real process, seen by both sides and in the recording."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

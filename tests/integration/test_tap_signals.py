@@ -1,7 +1,5 @@
 """Signals that a client sends to its server reach it through a tap, and end both alike."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

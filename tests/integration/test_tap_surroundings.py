@@ -1,7 +1,5 @@
 """What a server inherits behind a tap: the same as without one, byte for byte."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -3,8 +3,6 @@
 What we send is judged by the official SDK's own types.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tasks that outlive a connection, the program, or its being killed, and two programs at once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

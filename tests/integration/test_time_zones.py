@@ -1,7 +1,5 @@
 """A time zone that Python cannot represent ends no command, and no window."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

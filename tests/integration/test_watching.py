@@ -1,7 +1,5 @@
 """A tap in a process of its own is watched: before, while and after it writes, and when killed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Jobs of other clients go on here: their client is killed in the middle, every chunk once."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

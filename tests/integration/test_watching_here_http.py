@@ -1,7 +1,5 @@
 """Jobs of other clients behind an HTTP tap go on at the URL it leads to; the client is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

@@ -1,7 +1,5 @@
 """However the program ends, and however a server clings: a moment later no process is left."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

@@ -1,7 +1,5 @@
 """A window that is killed in the middle of a job goes on with it when it is opened again."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

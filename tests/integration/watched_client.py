@@ -7,8 +7,6 @@ with the token of each reply; with `"task": true` it calls `task_work` as a task
 not look after it. Prints a line for each message it gets.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

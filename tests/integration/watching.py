@@ -1,7 +1,5 @@
 """A listener to a monitor that keeps everything, for tests that wait for something in it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The extensions for events and skills, as the test server's profile `events` serves them."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Somebody who uses the window: reads it as a screen reader does, clicks and types with xdotool."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 A text that is typed is counted apart: it would have to be typed anywhere.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

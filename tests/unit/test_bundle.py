@@ -1,7 +1,5 @@
 """Programs that a bundle starts have the user's environment, and nothing of the bundle's."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

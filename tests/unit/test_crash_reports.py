@@ -1,7 +1,5 @@
 """Reports are private, without secrets, bounded, and never a reason to fail."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

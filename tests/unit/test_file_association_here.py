@@ -1,7 +1,5 @@
 """Each system has its own way."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

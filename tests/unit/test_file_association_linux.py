@@ -1,7 +1,5 @@
 """The files that a Linux desktop reads, and the programs that make it read them."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

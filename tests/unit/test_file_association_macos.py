@@ -1,7 +1,5 @@
 """What a user of macOS is shown."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.file_association import MacosAssociation
 
 

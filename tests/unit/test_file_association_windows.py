@@ -1,7 +1,5 @@
 """What is written to the registry, with a stand-in for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbers, times and untrusted text read the same everywhere, whatever a server sends."""
 
-from __future__ import annotations
-
 import math
 import time
 import unicodedata

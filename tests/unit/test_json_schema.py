@@ -1,7 +1,5 @@
 """A server's schema finds errors in a value, and never holds the program up."""
 
-from __future__ import annotations
-
 import functools
 import time
 from typing import Any

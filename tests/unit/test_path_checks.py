@@ -1,7 +1,5 @@
 """What is at a path, also where nobody may look."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where the program's files live."""
 
-from __future__ import annotations
-
 import stat
 import subprocess
 import sys

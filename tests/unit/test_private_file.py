@@ -1,7 +1,5 @@
 """Files for their owner alone, put in their places whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -1,7 +1,5 @@
 """The log is private, without secrets, bounded, and never a reason to fail."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator

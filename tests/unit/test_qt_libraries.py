@@ -1,7 +1,5 @@
 """What Qt lacks is named as the system's loader finds it, in a copy of Qt that lacks something."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Regular expressions end within their limit of time and of memory."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Wrong values from every border are refused in words that say what to change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The calls of Windows' own registry module, with a stand-in for that module."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Argument sets from CSV, JSON and JSON Lines; what cannot be used is refused with its place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

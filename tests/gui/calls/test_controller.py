@@ -1,7 +1,5 @@
 """From a server's connection to a watched job: its page opens, and Call leads to the form."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A new call is chosen, filled in, checked and asked for."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -39,6 +37,7 @@ from mcp_progress_monitor.protocol.peer import AUTO
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.limits import USUAL
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
+from tests.gui.exposure import expose
 
 _DEFINITION = StdioDefinition(name="db", command="db")
 _SCHEMA = {
@@ -64,11 +63,8 @@ _OTHER = ServerSnapshot("other", _DEFINITION, state=ServerState.CONNECTED)
 def dialog(qtbot: QtBot) -> CallDialog:
     """The window with two servers, the first one chosen."""
     made = CallDialog(Appearance(QGuiApplication.palette(), resource("icons")))
-    qtbot.addWidget(made)
     made.form.set_servers([_DB, _OTHER])
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return expose(qtbot, made)
 
 
 @pytest.fixture

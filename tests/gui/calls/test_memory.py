@@ -1,7 +1,5 @@
 """Arguments are remembered per tool, calls under their titles."""
 
-from __future__ import annotations
-
 import json
 
 from mcp_progress_monitor.gui.calls.memory import CallMemory, SavedCall, SavedCalls

@@ -1,7 +1,5 @@
 """What a server offers can be listed and searched."""
 
-from __future__ import annotations
-
 from PySide6.QtTest import QAbstractItemModelTester
 
 from mcp_progress_monitor.gui.calls.offers import OfferKind, OffersModel, offers_of, unlisted

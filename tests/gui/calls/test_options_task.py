@@ -1,7 +1,5 @@
 """Whether a call becomes a task can be chosen where server and tool allow it; tips say why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

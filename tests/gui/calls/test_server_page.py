@@ -1,7 +1,5 @@
 """A server's page: what it offers is found, described, and called by one click or key."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest

@@ -1,7 +1,5 @@
 """The palette over a program: commands, servers, tools, jobs and recordings by their names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

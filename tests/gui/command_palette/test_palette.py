@@ -1,7 +1,5 @@
 """The palette alone: the best first, the latest used before others, all of it by keyboard."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

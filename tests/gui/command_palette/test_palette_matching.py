@@ -1,7 +1,5 @@
 """Fuzzy matching finds what editors would find, and puts first what one means."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """A declared command: offered where it applies, carried out by whoever marks a method with it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest

@@ -1,7 +1,5 @@
 """The label whose text changes often."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QWidget

@@ -1,7 +1,5 @@
 """Return presses the button that has the focus, in panes and in dialogs with another default."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Server text where Qt would guess markup, and column widths."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette, QTextDocument

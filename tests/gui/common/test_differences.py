@@ -1,7 +1,5 @@
 """Two texts are compared line by line, and what differs is found at once."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The filter field suggests, takes suggestions by key, and shows where a mistake is."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
@@ -13,6 +11,7 @@ from mcp_progress_monitor.filtering.completion import Candidate, Completion
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
+from tests.gui.exposure import expose
 
 _WORDS = ("method", "message", "token", "params")
 
@@ -42,9 +41,7 @@ class _Form(QWidget):
 def form(qtbot: QtBot) -> _Form:
     """A form with the field in focus."""
     made = _Form()
-    qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+    expose(qtbot, made)
     made.activateWindow()
     made.field.setFocus()
     return made

@@ -1,7 +1,5 @@
 """Images from servers: decoded with bounds, or refused as text."""
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """JSON trees are made as far as they are opened."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Words are found in names and values of a message, in the order of its tree."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tree of a message opens its first levels, and its values can be copied and searched for."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QGuiApplication

@@ -1,7 +1,5 @@
 """The field over a message's tree goes through names and values, however large the message."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

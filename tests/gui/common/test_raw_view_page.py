@@ -1,7 +1,5 @@
 """Bytes are shown whole, page after page, nothing invisible left in them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Pictures of cells: painted once for what they show."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPixmap

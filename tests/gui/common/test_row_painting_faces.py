@@ -1,7 +1,5 @@
 """The faces of a row: texts are measured once, and short ones not at all."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The parts of searches: a field that keeps the cursor, buttons, keys."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtTest import QTest

@@ -1,7 +1,5 @@
 """Every page edits the settings of its section, and shows what it is given."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """The row under the mouse is tinted, and no other row is painted for that."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QStringListModel, Qt
 from PySide6.QtGui import QPaintEvent, QRegion, QStandardItem, QStandardItemModel, QWheelEvent
@@ -11,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.tables import EmptyText, PlainTable, RowHover, dress_rows
 from mcp_progress_monitor.gui.theme import UNDER_MOUSE, row_grounds
+from tests.gui.exposure import expose
 
 _ROWS = 100
 
@@ -29,10 +28,7 @@ class Painted(PlainTable):
 
 
 def shown(qtbot: QtBot, view: QAbstractItemView) -> None:
-    qtbot.addWidget(view)
-    view.resize(300, 200)
-    view.show()
-    qtbot.waitExposed(view)
+    expose(qtbot, view, 300, 200)
     QApplication.processEvents()
 
 

@@ -1,7 +1,5 @@
 """Small tables have their titles from the left, and no columns of their own within a row."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 
 from mcp_progress_monitor.gui.common.tables import TitledTable

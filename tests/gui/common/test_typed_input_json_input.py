@@ -1,7 +1,5 @@
 """Typed JSON is read exactly; mistakes say where they are."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

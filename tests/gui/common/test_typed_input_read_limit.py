@@ -1,7 +1,5 @@
 """Limits as they are typed."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError, read_limit

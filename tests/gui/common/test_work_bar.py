@@ -1,7 +1,5 @@
 """Long work shows how far it is, and can be cancelled; short work shows nothing."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot

@@ -1,7 +1,5 @@
 """What is kept of each server's standard error."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

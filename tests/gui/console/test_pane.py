@@ -1,7 +1,5 @@
 """Lines of standard error reach the widget in slices, while it is seen, and never too many."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

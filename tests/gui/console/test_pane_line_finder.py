@@ -1,7 +1,5 @@
 """Looking for words and patterns in lines."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

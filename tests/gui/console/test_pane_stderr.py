@@ -1,7 +1,5 @@
 """Searching the lines of standard error."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

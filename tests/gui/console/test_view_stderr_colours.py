@@ -1,7 +1,5 @@
 """Whatever colours a server chooses, its text can be read."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

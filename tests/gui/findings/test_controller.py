@@ -1,7 +1,5 @@
 """From a finding to its messages and back, in a recording's window; what is ignored is kept."""
 
-from __future__ import annotations
-
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 

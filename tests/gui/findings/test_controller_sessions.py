@@ -1,7 +1,5 @@
 """Findings of live sessions: our own, and those of other clients that taps let us watch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

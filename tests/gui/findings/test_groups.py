@@ -1,7 +1,5 @@
 """Findings below their rules: counted, filtered, sorted, opened and closed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -33,6 +31,7 @@ from mcp_progress_monitor.gui.findings.pane import FindingsPane
 from mcp_progress_monitor.gui.findings.view import JobFindings
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.facts import Side
+from tests.gui.exposure import expose
 from tests.gui.findings.test_model import BLANK, FLOOD, LEFT, result
 
 
@@ -160,10 +159,7 @@ def pane(qtbot: QtBot, appearance: Appearance) -> FindingsPane:
     made = FindingsPane(found, appearance, Commands())
     found.setParent(made)
     made.restore({})
-    qtbot.addWidget(made)
-    made.resize(1000, 260)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made, 1000, 260)
     found.watch.changed.emit([result(FLOOD, 5, job=7), result(BLANK, 3), result(BLANK, 4)])
     return made
 

@@ -1,7 +1,5 @@
 """Findings as rows: counted, sorted, filtered, ignored, and never more than are kept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The judge behind the window: the same findings as `check`, a slice at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pane of findings: empty, filtered, ignored, and all by keyboard."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -22,6 +20,7 @@ from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.golden_sessions import FOLDER
+from tests.gui.exposure import expose
 from tests.gui.findings.test_model import BLANK, FLOOD, result
 from tests.unit.recording.written import Written
 
@@ -31,11 +30,7 @@ def pane(qtbot: QtBot, appearance: Appearance) -> FindingsPane:
     model = FindingsModel()
     made = FindingsPane(model, appearance, Commands())
     model.setParent(made)
-    qtbot.addWidget(made)
-    made.resize(900, 260)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 900, 260)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """About and the report: versions are there to be copied, and nothing of the user's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication

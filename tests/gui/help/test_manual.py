@@ -1,7 +1,5 @@
 """The manual in the window: every page opens, links lead somewhere, words are found."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QUrl
 from pytestqt.qtbot import QtBot

@@ -1,7 +1,5 @@
 """The list of jobs that its tests share; some put other jobs into it, or give it another size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +12,7 @@ from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.exposure import expose
 from tests.job_stand_ins import FakeJobs, job
 
 
@@ -44,8 +43,4 @@ def shown(jobs: JobsModel) -> JobFilter:
 @pytest.fixture
 def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance) -> JobList:
     made = JobList(jobs, shown, appearance, Commands())
-    qtbot.addWidget(made)
-    made.resize(1080, 600)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 1080, 600)

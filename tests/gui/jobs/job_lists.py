@@ -1,7 +1,5 @@
 """What tests of the job list share: where to click, and what was heard."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from PySide6.QtCore import QPoint, Qt, SignalInstance

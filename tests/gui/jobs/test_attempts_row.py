@@ -1,7 +1,5 @@
 """The attempts of a job as text."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

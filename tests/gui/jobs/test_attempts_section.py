@@ -1,7 +1,5 @@
 """The attempts of a job, and the token that is hidden until it is asked for."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -12,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobState
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import job_actions
 from tests.job_stand_ins import detail, job, resumable
 
@@ -21,10 +20,7 @@ TOKEN = "secret\u202e-token-1"
 @pytest.fixture
 def section(qtbot: QtBot, appearance: Appearance) -> AttemptsSection:
     made = AttemptsSection(job_actions(appearance))
-    qtbot.addWidget(made)
-    made.resize(900, 240)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made, 900, 240)
     now = time.time()
     attempts = (
         AttemptSnapshot(1, now - 90, now - 60, JobState.RESUMABLE, 12, 400),

@@ -1,7 +1,5 @@
 """The chart of a job's progress, and its scales."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -16,17 +14,14 @@ from mcp_progress_monitor.gui.jobs.chart import ProgressChart
 from mcp_progress_monitor.gui.theme import STATE_TONES, Appearance, Tone
 from mcp_progress_monitor.tracker.history import AxisSpan, drawable, label_places, span
 from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobState
+from tests.gui.exposure import expose
 from tests.job_stand_ins import course, detail, job
 
 
 @pytest.fixture
 def chart(qtbot: QtBot, appearance: Appearance) -> ProgressChart:
     made = ProgressChart(appearance)
-    qtbot.addWidget(made)
-    made.resize(400, 200)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 400, 200)
 
 
 def ink(chart: ProgressChart, colour: int) -> list[QPoint]:

@@ -1,7 +1,5 @@
 """What can be done with the selected jobs, by key, menu and button; exactly what can work."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """A command is declared once: another one in the lists of the room is there in every place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

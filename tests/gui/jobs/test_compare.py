@@ -1,7 +1,5 @@
 """Two jobs beside each other: their figures, and their courses from the same start."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
@@ -13,6 +11,7 @@ from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.compare import CompareDialog, RunsChart, StatisticsDialog
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.exposure import expose
 from tests.job_stand_ins import FakeJobs, course, detail, job
 
 
@@ -21,10 +20,7 @@ def dialog(qtbot: QtBot, appearance: Appearance) -> CompareDialog:
     first = detail(job(id=1), **course(52))
     second = detail(job(id=2, elapsed_s=26.0), **course(52, step_s=0.5))
     made = CompareDialog(first, second, appearance)
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made)
 
 
 def rows(dialog: CompareDialog) -> dict[str, list[str]]:
@@ -83,9 +79,7 @@ def test_jobs_without_progress_say_so(qtbot: QtBot, appearance: Appearance) -> N
 def test_a_row_of_the_statistics_leads_to_its_calls(qtbot: QtBot) -> None:
     source = FakeJobs(job(id=1, name="export", state=JobState.DONE))
     dialog = StatisticsDialog(source)
-    qtbot.addWidget(dialog)
-    with qtbot.waitExposed(dialog):
-        dialog.show()
+    expose(qtbot, dialog)
     table = dialog.findChild(PlainTable)
     assert isinstance(table, PlainTable)
     assert dialog.model.index(0, 2).data() == "1"

@@ -1,7 +1,5 @@
 """Which dialogs are opened, and what they lead to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

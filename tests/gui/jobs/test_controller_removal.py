@@ -1,7 +1,5 @@
 """Rows of removed jobs go at once; the jobs themselves only when nobody can undo it any more."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

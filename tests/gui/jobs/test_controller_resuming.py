@@ -1,7 +1,5 @@
 """Wishes about resuming, and what becomes of what goes wrong."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 

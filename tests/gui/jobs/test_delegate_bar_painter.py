@@ -1,7 +1,5 @@
 """Bars: how far they are filled, and when they move."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """Status groups with counts, and the text filter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

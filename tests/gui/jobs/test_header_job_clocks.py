@@ -1,7 +1,5 @@
 """The clocks of a job in its pane: what they say, and what their buttons ask for."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
@@ -13,6 +11,7 @@ from mcp_progress_monitor.gui.jobs.header import ClockLine, JobClocks
 from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.tracker.snapshot import Clocks, JobSnapshot, JobState
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import job_actions
 from tests.gui.lone_commands import lone_actions
 from tests.job_stand_ins import FakeJobs, job
@@ -33,11 +32,8 @@ def source() -> FakeJobs:
 @pytest.fixture
 def pane(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobPane:
     made = JobPane(appearance, job_actions(appearance))
-    qtbot.addWidget(made)
     made.set_source(source)
-    made.resize(640, 260)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made, 640, 260)
     made.show_job(1)
     return made
 

@@ -1,7 +1,5 @@
 """Phases and marks as small tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The list of jobs: what is asked for by mouse, keyboard and menu, and what it costs."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QHelpEvent, QPalette
@@ -26,6 +24,7 @@ from mcp_progress_monitor.tracker.snapshot import (
     StreamStep,
 )
 from tests.findings import mark
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, asked, click, heard, place_of
 from tests.job_stand_ins import FakeJobs, job, new_job
 
@@ -155,11 +154,9 @@ def test_names_stay_readable_however_often_a_narrow_window_is_opened(
     layout, widths = pane.save_layout(), []
     for _ in range(5):
         narrow = JobList(jobs, shown, appearance, Commands())
-        qtbot.addWidget(narrow)
         assert narrow.restore_layout(layout)
         narrow.resize(604, 300)  # what a window of 800 pixels leaves
-        with qtbot.waitExposed(narrow):
-            narrow.show()
+        expose(qtbot, narrow)
         widths.append(narrow.table.header().sectionSize(Column.JOB))
         layout = narrow.save_layout()
     assert len(set(widths)) == 1
@@ -172,11 +169,8 @@ def test_a_layout_without_names_is_fixed(
     wide = pane.table.header().sectionSize(Column.JOB)
     pane.table.header().resizeSection(Column.JOB, 40)
     other = JobList(jobs, shown, appearance, Commands())
-    qtbot.addWidget(other)
     other.restore_layout(pane.save_layout())
-    other.resize(1080, 600)
-    with qtbot.waitExposed(other):
-        other.show()
+    expose(qtbot, other, 1080, 600)
     assert other.table.header().sectionSize(Column.JOB) == wide
 
 

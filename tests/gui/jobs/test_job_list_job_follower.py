@@ -1,7 +1,5 @@
 """New jobs are kept in sight; what is out of sight is reported, and one click away."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -17,6 +15,7 @@ from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import ROW, JobsModel
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
+from tests.gui.exposure import expose
 from tests.job_stand_ins import FakeJobs, job
 
 
@@ -28,10 +27,7 @@ def source() -> FakeJobs:
 @pytest.fixture
 def pane(qtbot: QtBot, jobs: JobsModel, appearance: Appearance) -> JobList:
     made = JobList(jobs, JobFilter(jobs, jobs), appearance, Commands())
-    qtbot.addWidget(made)
-    made.resize(900, 300)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made, 900, 300)
     qtbot.wait(20)
     return made
 

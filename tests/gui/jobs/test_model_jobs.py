@@ -1,7 +1,5 @@
 """The jobs' table: rows follow changes, pictures are made for those who look."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

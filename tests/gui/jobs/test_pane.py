@@ -1,7 +1,5 @@
 """One job in full: what each section shows, and what it costs out of sight."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -26,6 +24,7 @@ from mcp_progress_monitor.tracker.snapshot import (
 )
 from mcp_progress_monitor.wording import jobs as job_texts
 from tests.findings import finding, mark
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import asked, job_actions
 from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, resumable
 
@@ -53,12 +52,8 @@ def source() -> CountingJobs:
 @pytest.fixture
 def pane(qtbot: QtBot, source: CountingJobs, appearance: Appearance) -> JobPane:
     made = JobPane(appearance, job_actions(appearance))
-    qtbot.addWidget(made)
     made.set_source(source)
-    made.resize(900, 400)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 900, 400)
 
 
 def texts(pane: JobPane) -> list[str]:

@@ -1,7 +1,5 @@
 """Cells that look the same are not painted again: proved by painting them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

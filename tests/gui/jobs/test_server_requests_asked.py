@@ -1,7 +1,5 @@
 """What was asked because of a job, as rows."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.gui.jobs.server_requests import server_request_rows
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState, ServerRequestSnapshot

@@ -1,7 +1,5 @@
 """The section of a job's pane that lists what was asked because of it."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -11,6 +9,7 @@ from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState, ServerRequestSnapshot
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import job_actions
 from tests.job_stand_ins import FakeJobs, answer, detail, job
 
@@ -26,10 +25,8 @@ def pane(qtbot: QtBot, appearance: Appearance) -> JobPane:
     )
     jobs.details[7] = detail(job(id=7), children=(8,), server_requests=(round_of_ours,))
     made = JobPane(appearance, job_actions(appearance, "a recording"))
-    qtbot.addWidget(made)
     made.set_source(jobs)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made)
     made.show_job(7)
     made.tabs.setCurrentWidget(made.server_requests)
     return made

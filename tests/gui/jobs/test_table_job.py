@@ -1,7 +1,5 @@
 """The table of jobs: what is painted when many rows change at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The section about a task: shown for tasks alone, with its course and its id to be copied."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -13,6 +11,7 @@ from mcp_progress_monitor.gui.jobs.commands import PICK_UP
 from mcp_progress_monitor.gui.jobs.pane import JobPane
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import TaskSnapshot, TaskStep
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import asked, job_actions
 from tests.job_stand_ins import FakeJobs, detail, job
 
@@ -36,12 +35,8 @@ def source() -> FakeJobs:
 @pytest.fixture
 def pane(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobPane:
     made = JobPane(appearance, job_actions(appearance))
-    qtbot.addWidget(made)
     made.set_source(source)
-    made.resize(900, 400)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 900, 400)
 
 
 def has_tab(pane: JobPane) -> bool:

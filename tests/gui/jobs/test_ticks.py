@@ -1,7 +1,5 @@
 """The table of ticks: what is said of each, and that shown rows stay."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The timeline: a lane for each job that the list shows, and a span that filters the traffic."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
@@ -15,6 +13,7 @@ from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.timeline import TimelinePane
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.tracker.snapshot import JobDetail, JobState, Phase
+from tests.gui.exposure import expose
 from tests.job_stand_ins import FakeJobs, detail, job
 
 NOW = 160.0
@@ -57,12 +56,8 @@ def pane(
     qtbot: QtBot, appearance: Appearance, source: CountingJobs, rows: JobsModel, shown: JobFilter
 ) -> TimelinePane:
     made = TimelinePane(rows, shown, appearance)
-    qtbot.addWidget(made)
     made.timeline.set_source(source, lambda: NOW)
-    made.resize(800, 200)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 800, 200)
 
 
 def drag(pane: TimelinePane, begin: int, end: int) -> None:

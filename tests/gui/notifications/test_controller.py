@@ -1,7 +1,5 @@
 """What the window says of its jobs where it is not seen: title, notification, tray, mini window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Notifications reach the desktop's service and its clicks come back; there is a way without."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """While jobs run the computer stays awake, by whatever the system has for that."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which changes of jobs are notified, to whom they matter, and with what text."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The session bus is joined with the first call, hears what it should, and may be missing."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

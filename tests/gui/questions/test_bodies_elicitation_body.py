@@ -1,7 +1,5 @@
 """Forms of servers: made from the schema, or raw JSON where there is none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

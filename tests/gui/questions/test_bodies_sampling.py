@@ -1,7 +1,5 @@
 """A model's answer by hand: as text or as JSON, beside the conversation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages that servers want opened: seen whole, opened by a click alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions of a real server in the window: opened, answered, reported, by a rule or the user."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Open questions as rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

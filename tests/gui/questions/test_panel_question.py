@@ -1,7 +1,5 @@
 """The panel of open questions: side by side, each with what was typed in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from mcp_progress_monitor.gui.questions.model import QuestionsModel
 from mcp_progress_monitor.gui.questions.panel import QuestionPanel, QuestionView
 from mcp_progress_monitor.gui.theme import Appearance, Tone, contrast
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss, Question
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import CONTROL, heard
 from tests.job_stand_ins import job
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
@@ -38,10 +37,7 @@ def questions(source: FakeQuestions) -> QuestionsModel:
 def panel(qtbot: QtBot, questions: QuestionsModel, appearance: Appearance) -> QuestionPanel:
     made = QuestionPanel(questions, appearance)
     questions.setParent(made)
-    qtbot.addWidget(made)
-    made.resize(1000, 260)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made, 1000, 260)
     made.activateWindow()
     return made
 

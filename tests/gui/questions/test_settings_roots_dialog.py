@@ -1,7 +1,5 @@
 """The folders a server may use."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -9,6 +7,7 @@ from pytestqt.qtbot import QtBot
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, as_folder, as_uri
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.settings import Root
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import heard
 
 ROOTS = (Root(uri="file:///srv/my%20data", name="Data"), Root(uri="file://host/share"))
@@ -17,10 +16,7 @@ ROOTS = (Root(uri="file:///srv/my%20data", name="Data"), Root(uri="file://host/s
 @pytest.fixture
 def dialog(qtbot: QtBot, appearance: Appearance) -> RootsDialog:
     made = RootsDialog("demo", ROOTS, appearance)
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made)
 
 
 def shown_text(dialog: RootsDialog, row: int, column: int) -> str:

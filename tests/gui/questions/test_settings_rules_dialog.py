@@ -1,7 +1,5 @@
 """Rules for what a server asks."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -11,6 +9,7 @@ from pytestqt.qtbot import QtBot
 from mcp_progress_monitor.gui.questions.settings import RulesDialog
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import CONTROL, heard
 
 RULES = QuestionRules(
@@ -22,10 +21,7 @@ RULES = QuestionRules(
 
 def dialog_of(qtbot: QtBot, appearance: Appearance, rules: QuestionRules = RULES) -> RulesDialog:
     made = RulesDialog("demo", rules, appearance)
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made)
 
 
 def choose(dialog: RulesDialog, kind: str, mode: str) -> None:

@@ -1,7 +1,5 @@
 """The replay's controls follow it and pace it, by mouse and by key."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -11,6 +9,7 @@ from pytestqt.qtbot import QtBot
 from mcp_progress_monitor.gui.recordings.bars import ReplayBar
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
 from mcp_progress_monitor.gui.theme import Appearance
+from tests.gui.exposure import expose
 from tests.gui.recordings.test_replay import FakePlayer, replay_of
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -31,10 +30,7 @@ def replay(player: FakePlayer) -> Replay:
 def bar(qtbot: QtBot, replay: Replay, appearance: Appearance) -> ReplayBar:
     made = ReplayBar(replay, 1_700_000_000.0, appearance)
     replay.setParent(made)
-    qtbot.addWidget(made)
-    made.resize(900, made.sizeHint().height())
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made, 900, made.sizeHint().height())
     made.activateWindow()
     return made
 

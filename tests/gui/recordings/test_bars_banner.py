@@ -1,7 +1,5 @@
 """What is said of a recording: once, plainly, and within the window's width."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.recordings.bars import RecordingBanner
 from mcp_progress_monitor.gui.theme import Appearance
+from tests.gui.exposure import expose
 
 CUT = ErrorDetails("The end of the recording is cut off", "line 12")
 
@@ -19,10 +18,7 @@ CUT = ErrorDetails("The end of the recording is cut off", "line 12")
 @pytest.fixture
 def banner(qtbot: QtBot, appearance: Appearance) -> RecordingBanner:
     made = RecordingBanner(Path("/tmp/<b>night.mcprec"), appearance)  # noqa: S108
-    qtbot.addWidget(made)
-    made.resize(900, 30)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made, 900, 30)
     made.show_facts(1_700_000_000.0, 252.0, 12_345_678)
     return made
 

@@ -1,7 +1,5 @@
 """The window's doings with recordings: a process for each, the list, limits, the double click."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

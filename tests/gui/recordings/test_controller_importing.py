@@ -1,7 +1,5 @@
 """Another program's file is imported beside the window, which says how far it is."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

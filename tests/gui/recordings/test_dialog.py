@@ -1,7 +1,5 @@
 """The list of recordings: what is in it, what is asked before it is deleted, and the limits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

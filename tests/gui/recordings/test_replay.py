@@ -1,7 +1,5 @@
 """A recording is shown at the pace that was asked for, in slices."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import cast

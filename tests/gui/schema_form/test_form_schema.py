@@ -1,7 +1,5 @@
 """A form made from a schema and the JSON beside it say the same, and lose nothing."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

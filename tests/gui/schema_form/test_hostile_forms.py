@@ -1,7 +1,5 @@
 """Forms for hostile schemas: the window goes on while they are made, filled in and checked."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Schemas, however odd, lead to a field."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

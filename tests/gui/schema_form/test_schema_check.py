@@ -1,7 +1,5 @@
 """Arguments are checked against schemas that are not to be trusted."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.gui.schema_form.schema import SchemaViolation, validate

@@ -1,7 +1,5 @@
 """Log messages of servers as rows: bounded, plain, and chosen by their level."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The pane of servers' log messages: levels as text and colour, and the newest in sight."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from mcp_progress_monitor.gui.server_log.pane import ServerLogPane, level_tone
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
+from tests.gui.exposure import expose
 
 
 def message(number: int, level: Any, data: str = "said") -> NotificationReceived:
@@ -33,11 +32,7 @@ def model() -> ServerLogModel:
 def pane(qtbot: QtBot, model: ServerLogModel, appearance: Appearance) -> ServerLogPane:
     made = ServerLogPane(model, appearance)
     model.setParent(made)
-    qtbot.addWidget(made)
-    made.resize(700, 200)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made, 700, 200)
 
 
 def test_an_empty_pane_says_why(pane: ServerLogPane) -> None:

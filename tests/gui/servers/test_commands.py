@@ -1,7 +1,5 @@
 """What can be done with servers as they are now."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

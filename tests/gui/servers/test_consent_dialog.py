@@ -1,7 +1,5 @@
 """Nothing from a file runs before the user has seen and ticked it."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QTreeWidgetItem

@@ -1,7 +1,5 @@
 """A saved job starts no command that the user has not seen and agreed to."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

@@ -1,7 +1,5 @@
 """Saved servers in the whole program: nothing runs before consent, edits of the file are seen."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Servers that the file of saved ones does not have, and the names that it has for others."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

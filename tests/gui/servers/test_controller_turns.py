@@ -1,7 +1,5 @@
 """Many servers that are connected at once are started in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, cast

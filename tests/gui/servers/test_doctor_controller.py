@@ -1,7 +1,5 @@
 """The doctor opens where it is asked for, and follows the server."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import pytest

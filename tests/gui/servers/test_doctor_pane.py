@@ -1,7 +1,5 @@
 """The doctor's window."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -14,14 +12,13 @@ from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.doctor_stand_ins import CRASHED, NOT_FOUND, REFUSED
+from tests.gui.exposure import expose
 
 
 @pytest.fixture
 def pane(qtbot: QtBot, appearance: Appearance) -> DoctorPane:
     pane = DoctorPane(appearance, Commands())
-    qtbot.addWidget(pane)
-    with qtbot.waitExposed(pane):
-        pane.show()
+    expose(qtbot, pane)
     pane.show_report(CRASHED, 0.0)
     return pane
 

@@ -1,7 +1,5 @@
 """A draft becomes a definition, or says field by field what is wrong with it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Variables and headers are entered as text or as references, and written as they were."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.gui.servers.draft import (

@@ -1,7 +1,5 @@
 """Command lines are split as a shell would, and give servers their names."""
 
-from __future__ import annotations
-
 import os
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """What will run is shown word by word, without values."""
 
-from __future__ import annotations
-
 import sys
 
 from mcp_progress_monitor.gui.servers.editor import preview_lines

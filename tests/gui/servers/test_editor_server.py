@@ -1,7 +1,5 @@
 """What a user enters becomes a server to be saved, or reasons at the fields."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

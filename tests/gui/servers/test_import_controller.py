@@ -1,7 +1,5 @@
 """Imports and exports in the whole program: nothing runs, secrets go where they are wanted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Servers of a file are seen, ticked and asked for; the dialog itself reads and runs nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is exported is shown before, with what is left out of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

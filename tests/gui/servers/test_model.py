@@ -1,7 +1,5 @@
 """Servers as rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The bar that asks to sign in: one page at a time, seen whole, opened by a click alone."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication

@@ -1,7 +1,5 @@
 """A sign-in in the window, on Qt's own loop: shown, opened by a click, cancelled."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Watching a client's servers in the whole program: shown, changed, and taken out again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which servers of clients are watched: ticked, shown as changes, and only then asked for."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

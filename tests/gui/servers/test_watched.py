@@ -1,7 +1,5 @@
 """Servers of other clients: grouped by client, seen to end, and never acted on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import cast
 

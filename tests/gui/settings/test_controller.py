@@ -1,7 +1,5 @@
 """The settings dialog over a program: what is changed applies at once and is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

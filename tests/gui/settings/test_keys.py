@@ -1,7 +1,5 @@
 """The page of the keys: found by words, changed by pressing, nothing lost by accident."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from mcp_progress_monitor.gui.theme import Appearance
+from tests.gui.exposure import expose
 from tests.gui.windows import window_on
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -31,9 +30,7 @@ def dialog(qtbot: QtBot, window: MainWindow, appearance: Appearance) -> Settings
         SettingsPage("keys", "Keys", "edit", lambda on: KeysPage(window.shortcuts, appearance, on))
     ]
     made = SettingsDialog(pages, appearance)
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
+    expose(qtbot, made)
     made.activateWindow()
     return made
 

@@ -1,7 +1,5 @@
 """Tasks of a real server in the window: followed, listed, cancelled, left, and picked up again."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The list of a server's tasks: what can be done with each, and what went wrong, as text."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 
@@ -12,6 +10,7 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.tasks.dialog import ListedTask, TasksDialog
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.protocol.facts import TaskView
+from tests.gui.exposure import expose
 
 
 def listed(
@@ -23,10 +22,7 @@ def listed(
 @pytest.fixture
 def dialog(qtbot: QtBot, appearance: Appearance) -> TasksDialog:
     made = TasksDialog("db", appearance)
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return expose(qtbot, made)
 
 
 def row(dialog: TasksDialog, place: int) -> list[str]:

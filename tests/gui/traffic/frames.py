@@ -1,7 +1,5 @@
 """Frames as the tests of Traffic want them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A session of a few messages, read and kept as live ones are, for the tests of Traffic."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A timeline in memory, and a Traffic model on it, that tests put frames into."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mcp_progress_monitor.gui.traffic.model import TrafficModel

@@ -1,7 +1,5 @@
 """Cells are made from the index where it knows, and read from a bounded head where not."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.gui.common.labels import ServerTitle

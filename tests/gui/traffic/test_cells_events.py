@@ -1,7 +1,5 @@
 """The events of a connection's life read as sentences in Traffic."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

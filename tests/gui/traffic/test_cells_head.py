@@ -1,7 +1,5 @@
 """Large messages are recognized by their first bytes."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.gui.traffic.cells import Head, head_of

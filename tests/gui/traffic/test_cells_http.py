@@ -1,7 +1,5 @@
 """What Traffic says of the events of HTTP, whatever a recording has in them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

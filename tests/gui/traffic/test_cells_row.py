@@ -1,7 +1,5 @@
 """A row says in short what a frame is, whatever the frame holds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

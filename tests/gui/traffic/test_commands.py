@@ -1,7 +1,5 @@
 """What can be done with a row of Traffic: filters, jumps, marks, notes, copies."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -31,6 +29,7 @@ from mcp_progress_monitor.gui.traffic.model import TrafficModel, TrafficNotes
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import heard
 from tests.gui.lone_commands import asked
 from tests.gui.traffic.session import TrafficSession
@@ -79,6 +78,8 @@ def pane(qtbot: QtBot, model: TrafficModel) -> TrafficPane:
     made.resize(900, 600)
     made.show()
     qtbot.waitExposed(made)
+    made = TrafficPane(model, Jobs(), appearance, notes=TrafficNotes(parent=model))
+    expose(qtbot, made, 900, 600)
     made.activateWindow()
     return made
 

@@ -1,7 +1,5 @@
 """The details: facts, note and job of a message; large ones are bounded and never waited for."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -14,6 +12,7 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.details import RAW_SHOWN, MessageDetails
 from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.paths import resource
+from tests.gui.exposure import expose
 from tests.gui.traffic.session import TrafficSession
 from tests.gui.traffic.test_related_jobs import Jobs
 
@@ -29,11 +28,7 @@ def details(qtbot: QtBot, notes: TrafficNotes) -> MessageDetails:
     """The details on their own, as small as they may be."""
     appearance = Appearance(QGuiApplication.palette(), resource("icons"))
     made = MessageDetails(Jobs(), notes, appearance)
-    qtbot.addWidget(made)
-    made.resize(380, 300)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return expose(qtbot, made, 380, 300)
 
 
 def _labels(details: MessageDetails) -> list[str]:

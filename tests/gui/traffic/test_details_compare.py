@@ -1,7 +1,5 @@
 """Two messages are compared, and which they are stands above."""
 
-from __future__ import annotations
-
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 

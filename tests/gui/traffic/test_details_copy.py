@@ -1,7 +1,5 @@
 """Frames are copied as JSON or as they came."""
 
-from __future__ import annotations
-
 import json
 
 from mcp_progress_monitor.gui.traffic.details import as_json, as_raw

@@ -1,7 +1,5 @@
 """The line of facts over a message says what its bytes do not."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.traffic.details import facts_of
 from mcp_progress_monitor.protocol.frames import Channel

@@ -1,7 +1,5 @@
 """Messages are read whole for the details; large ones in slices."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.gui.traffic.details import read_message
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Elided, Kind

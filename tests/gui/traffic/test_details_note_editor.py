@@ -1,7 +1,5 @@
 """A note is written beside the recording, and kept only if the user says so."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

@@ -1,7 +1,5 @@
 """The bar over Traffic says what is wrong with a filter, and keeps the last good one in force."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
@@ -19,6 +17,7 @@ from mcp_progress_monitor.gui.traffic.filter_help import EXAMPLES, FilterHelp
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.recording.timeline import Timeline
+from tests.gui.exposure import expose
 
 _BAD = "token === 7"
 
@@ -31,10 +30,7 @@ def _complete(text: str, cursor: int) -> Completion:
 def bar(qtbot: QtBot) -> TrafficFilterBar:
     """The bar on its own, as wide as a small window."""
     made = TrafficFilterBar(_complete, Appearance(QGuiApplication.palette(), resource("icons")))
-    qtbot.addWidget(made)
-    made.resize(700, 60)
-    made.show()
-    qtbot.waitExposed(made)
+    expose(qtbot, made, 700, 60)
     made.activateWindow()
     made.focus_search()
     return made

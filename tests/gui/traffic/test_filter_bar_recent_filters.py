@@ -1,7 +1,5 @@
 """The filters used last can be used again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

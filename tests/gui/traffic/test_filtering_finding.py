@@ -1,7 +1,5 @@
 """A search may run ahead of what the view knows; what it found there is kept until then."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter

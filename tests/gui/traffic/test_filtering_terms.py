@@ -1,7 +1,5 @@
 """What a reader points at becomes a filter that finds it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

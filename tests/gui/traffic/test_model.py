@@ -1,7 +1,5 @@
 """The Traffic model: batches become rows, pausing and clearing touch the view alone."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester

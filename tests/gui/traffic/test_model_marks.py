@@ -1,7 +1,5 @@
 """Marks are found by number, and the oldest go first."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.findings.finding import joined
 from mcp_progress_monitor.gui.traffic.model import TrafficFindings
 from tests.findings import finding

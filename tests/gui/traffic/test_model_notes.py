@@ -1,7 +1,5 @@
 """Marks and notes tell the views of every change, and of what keeps them from being saved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytestqt.qtbot import QtBot

@@ -1,7 +1,5 @@
 """Rows of Traffic with a gap: they behave like a list of their numbers."""
 
-from __future__ import annotations
-
 import bisect
 
 from hypothesis import given

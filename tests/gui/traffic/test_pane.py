@@ -1,7 +1,5 @@
 """The Traffic pane: follows, stands still, searches, shows one message in full, copies."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -34,6 +32,7 @@ from mcp_progress_monitor.gui.traffic.view import TrafficView
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.jsonrpc import Elided
+from tests.gui.exposure import expose
 from tests.gui.jobs.job_lists import heard
 from tests.gui.traffic.frames import frame, progress, ticks
 from tests.gui.traffic.tape import TapedTraffic
@@ -69,6 +68,8 @@ def pane(qtbot: QtBot, model: TapedTraffic) -> TrafficPane:
     made.show()
     qtbot.waitExposed(made)
     return made
+    made = TrafficPane(model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")))
+    return expose(qtbot, made, 900, 600)
 
 
 def _top(view: TrafficView) -> int:

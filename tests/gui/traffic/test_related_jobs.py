@@ -1,7 +1,5 @@
 """Every message finds the job it belongs to."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

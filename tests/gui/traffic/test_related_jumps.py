@@ -1,7 +1,5 @@
 """Every message of an exchange leads to the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.gui.traffic.related import Jump, target

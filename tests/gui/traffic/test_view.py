@@ -1,7 +1,5 @@
 """The table stays quick with any number of rows, and shows what was put on them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import RowLook, TrafficDelegate
 from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.gui.traffic.view import TrafficView
+from tests.gui.exposure import expose
 from tests.gui.traffic.frames import ticks
 from tests.gui.traffic.tape import TapedTraffic
 
@@ -40,11 +39,7 @@ def model() -> CountingTraffic:
 @pytest.fixture
 def view(qtbot: QtBot, model: CountingTraffic, appearance: Appearance) -> TrafficView:
     made = TrafficView(model, appearance)
-    qtbot.addWidget(made)
-    made.resize(900, 300)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return expose(qtbot, made, 900, 300)
 
 
 def test_selecting_all_rows_does_not_visit_them(view: TrafficView, model: CountingTraffic) -> None:
@@ -127,10 +122,7 @@ def test_traffic_with_rows_already_is_shown_at_its_end(
 ) -> None:
     model.append(ticks(0, 3_000))
     made = TrafficView(model, appearance)
-    qtbot.addWidget(made)
-    made.resize(900, 300)
-    made.show()
-    qtbot.waitExposed(made)
+    expose(qtbot, made, 900, 300)
     qtbot.waitUntil(lambda: made.rowAt(made.viewport().height() - 1) >= 2_998)
     assert made.rowHeight(0) == delegate_height(made)
 

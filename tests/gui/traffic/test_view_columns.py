@@ -1,7 +1,5 @@
 """Which columns give way first, and that what the user set never does."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -13,6 +11,7 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
 from mcp_progress_monitor.gui.traffic.view import FIRST, TrafficView, fitted
+from tests.gui.exposure import expose
 from tests.gui.traffic.frames import ticks
 from tests.gui.traffic.tape import TapedTraffic
 
@@ -20,11 +19,7 @@ from tests.gui.traffic.tape import TapedTraffic
 @pytest.fixture
 def view(qtbot: QtBot, appearance: Appearance) -> TrafficView:
     made = TrafficView(TapedTraffic(), appearance)
-    qtbot.addWidget(made)
-    made.resize(700, 200)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return expose(qtbot, made, 700, 200)
 
 
 def _width(characters: int) -> int:

@@ -1,7 +1,5 @@
 """What the files of all clients in `files` hold: whose, which servers, which are disabled."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 BEARER = "Bearer ${env:GITHUB_TOKEN}"

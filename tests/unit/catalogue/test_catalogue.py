@@ -1,7 +1,5 @@
 """The saved servers: every change on disk, nobody's edit written over, nothing lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

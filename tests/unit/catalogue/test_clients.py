@@ -1,7 +1,5 @@
 """Where each client keeps its configuration, on each system."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

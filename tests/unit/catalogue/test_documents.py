@@ -1,7 +1,5 @@
 """JSON as people write it, TOML, and the place of every mistake."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

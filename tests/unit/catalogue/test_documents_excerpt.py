@@ -1,7 +1,5 @@
 """The line with a mistake is shown; a secret that stands in it is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.catalogue.documents import excerpt

@@ -1,7 +1,5 @@
 """Files read within bounds, in any of the usual encodings, and written whole and private."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -1,7 +1,5 @@
 """Configuration files of all clients give exactly the right servers; what is wrong is reported."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of variables, as the usual loaders read them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

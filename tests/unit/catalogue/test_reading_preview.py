@@ -1,7 +1,5 @@
 """What an import would do: new, changed, same, unusable; and what it leaves alone."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

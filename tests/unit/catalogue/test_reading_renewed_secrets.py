@@ -1,7 +1,5 @@
 """A secret that is another one in the file by now: seen, and taken over into the keyring."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

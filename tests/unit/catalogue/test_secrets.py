@@ -1,7 +1,5 @@
 """Secrets of definitions: known by the names they go under, and put elsewhere."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.catalogue.secrets import (

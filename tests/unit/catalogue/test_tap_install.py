@@ -1,7 +1,5 @@
 """Taps in clients' files: the same bytes when they are out again, and nothing else touched."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

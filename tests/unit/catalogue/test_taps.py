@@ -1,7 +1,5 @@
 """The words of a tap around a command: what a shell makes of them, and what is found inside."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

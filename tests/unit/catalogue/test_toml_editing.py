@@ -1,7 +1,5 @@
 """Edits of TOML documents, judged by the standard library's reader."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest

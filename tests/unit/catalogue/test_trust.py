@@ -1,7 +1,5 @@
 """Consents: for exactly what was agreed to, kept privately, asked for anew when in doubt."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """What a consent was for, and what has changed since: reported as text, without what is hidden."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is shown of variables and headers before consent: what they take in, and what they steer."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.catalogue.trust import has_user, passed_values, steers, with_visible_gaps

@@ -1,7 +1,5 @@
 """Variables: kept as references, replaced by what they are, or asked for."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

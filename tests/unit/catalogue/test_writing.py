@@ -1,7 +1,5 @@
 """Saved servers in each client's form: they come back through our own reader, without secrets."""
 
-from __future__ import annotations
-
 import json
 import threading
 import tomllib

@@ -1,7 +1,5 @@
 """Judging recordings in tests: as `check` reads them, and as live traffic comes, frame by frame."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_progress_monitor.checking.judge import SessionJudge

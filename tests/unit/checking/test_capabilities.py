@@ -1,7 +1,5 @@
 """Capabilities that were used but not declared, in both directions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

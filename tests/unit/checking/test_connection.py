@@ -1,7 +1,5 @@
 """What the judge remembers of a connection: calls made again while the first is open."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.checking.connection import JudgedCall, JudgedConnection
 from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.protocol.facts import RequestMade, Side

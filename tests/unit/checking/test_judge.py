@@ -1,7 +1,5 @@
 """What a judge makes of doubtful cases: races, probes, transports, repeated faults."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The rules of the events extension, beyond their golden recordings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

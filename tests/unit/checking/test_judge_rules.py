@@ -1,7 +1,5 @@
 """Each rule fires on the recording that breaks it, and is silent on the near miss."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.checking.results import Result

@@ -1,7 +1,5 @@
 """What a run of messages breaks is what its messages break one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

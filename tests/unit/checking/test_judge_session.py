@@ -1,7 +1,5 @@
 """A whole session: the rules and the official schemas."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_progress_monitor.checking.judge import SessionChecker

@@ -1,7 +1,5 @@
 """JUnit XML as the schema of Apache Ant has it, which is stricter than that of Jenkins."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from xml.etree import ElementTree  # of our own making

@@ -1,7 +1,5 @@
 """Reports: what is in them, what fails a run, what a baseline knows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

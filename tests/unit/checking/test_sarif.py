@@ -4,8 +4,6 @@ The standard's schema is not ours to ship: what it requires of the objects that 
 checked here member by member.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The official schemas: which definition a message has to fit, and what is said otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

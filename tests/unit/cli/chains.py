@@ -1,7 +1,5 @@
 """Saved jobs without a store."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress

@@ -1,7 +1,5 @@
 """How a call ended, without a call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.engine.call import Outcome

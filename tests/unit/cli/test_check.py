@@ -1,7 +1,5 @@
 """`check`: text for people, files for machines, exit codes for both."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

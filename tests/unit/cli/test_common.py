@@ -1,7 +1,5 @@
 """What of the command line opens the window before click reads any."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

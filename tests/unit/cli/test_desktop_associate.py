@@ -1,7 +1,5 @@
 """`associate` says what was done, what is left to do, and what was refused."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The window's command says what is missing, and hands over everything else."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import sys

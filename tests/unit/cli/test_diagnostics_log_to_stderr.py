@@ -1,7 +1,5 @@
 """Log records are lines; tracebacks go to a file."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import sys

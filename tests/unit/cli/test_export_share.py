@@ -1,7 +1,5 @@
 """A terminal sees how far a command is; a pipe sees nothing of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.cli import export

@@ -1,7 +1,5 @@
 """Whatever goes wrong becomes an error and an exit code, never a traceback."""
 
-from __future__ import annotations
-
 import errno
 import subprocess
 import sys

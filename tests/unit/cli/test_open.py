@@ -1,7 +1,5 @@
 """`open` says what it can without a window, and hands over the rest."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import SimpleNamespace

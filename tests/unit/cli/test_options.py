@@ -1,7 +1,5 @@
 """Options stand anywhere before the two dashes, and contradictions are refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What of the command line is a tap's, before click reads any."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

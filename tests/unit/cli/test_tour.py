@@ -1,7 +1,5 @@
 """The arguments that a tour makes from a schema."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

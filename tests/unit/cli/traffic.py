@@ -1,7 +1,5 @@
 """Updates as the monitor publishes them, made from raw lines by the real wire and tracker."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads back what a command tells scripts of a traffic."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each request is served in the revision it came in, or refused as that revision wants."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.demo.eras import (

@@ -1,7 +1,5 @@
 """Resources and prompts, too, can be read in parts, in several attempts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The calls of `--demo` fit the server they are meant for."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.demo.scenes import DEMO_CALLS
 from mcp_progress_monitor.demo.tool import complete
 from mcp_progress_monitor.demo.tools import TOOLS

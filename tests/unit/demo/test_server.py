@@ -1,7 +1,5 @@
 """The server answers what it should, refuses the rest politely, and honours cancellations."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Arguments are checked and completed before a tool sees them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

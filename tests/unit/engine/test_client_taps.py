@@ -1,7 +1,5 @@
 """Taps in clients' files as both front ends handle them: found, running now, Claude Code's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

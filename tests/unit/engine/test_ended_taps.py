@@ -1,7 +1,5 @@
 """What clients left that ended while nobody watched is saved and shown later, once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the monitor promises its front ends, without a server."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

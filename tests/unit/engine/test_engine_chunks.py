@@ -3,8 +3,6 @@
 The latter by the general reader, and taken as facts of any kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any

@@ -1,7 +1,5 @@
 """The store's words for ends of attempts and those of jobs are the same ones."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.engine.keeper import OUTCOMES, STATES
 from mcp_progress_monitor.store.chains import SavedOutcome
 from mcp_progress_monitor.tracker.snapshot import JobState

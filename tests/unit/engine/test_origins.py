@@ -1,7 +1,5 @@
 """What is kept of a request, and tokens for doing it anew."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

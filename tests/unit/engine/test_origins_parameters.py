@@ -1,7 +1,5 @@
 """What of a request lasts over the attempts, and what belongs to one alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

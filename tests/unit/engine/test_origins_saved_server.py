@@ -1,7 +1,5 @@
 """Which server a saved chain goes on with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

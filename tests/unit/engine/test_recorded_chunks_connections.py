@@ -1,7 +1,5 @@
 """Conversations of a recording, in bounded memory."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.engine.recorded_chunks import CONNECTIONS_KEPT, RecordedConnections
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 

@@ -1,7 +1,5 @@
 """What a recording tells of servers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

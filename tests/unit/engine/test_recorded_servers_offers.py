@@ -1,7 +1,5 @@
 """The lists of a recorded server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

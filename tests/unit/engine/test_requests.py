@@ -1,7 +1,5 @@
 """How a call is put, and the clocks of those that wait."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, cast

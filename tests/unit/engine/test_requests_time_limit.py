@@ -1,7 +1,5 @@
 """The story of a call that ran out of time."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

@@ -1,7 +1,5 @@
 """Jobs that wait for their server to come back."""
 
-from __future__ import annotations
-
 import anyio
 
 from mcp_progress_monitor.clock import Clock

@@ -1,7 +1,5 @@
 """What a monitor is asked of its servers."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.engine.engine import Engine

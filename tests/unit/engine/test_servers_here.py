@@ -1,7 +1,5 @@
 """Another client's server is found among saved ones, in the client's own file, or as recorded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is wanted of a server takes effect at once as far as its connection allows."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, cast

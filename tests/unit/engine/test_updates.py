@@ -1,7 +1,5 @@
 """Every listener is called, whatever the others do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Recordings of taps are followed: the same facts and jobs, whenever and however they grow."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Resume tokens that pass by are saved once, whoever watches, and nothing resumes them here."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

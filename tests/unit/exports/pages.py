@@ -1,7 +1,5 @@
 """Reads a report as a browser would: its text, its elements, and whether these close in order."""
 
-from __future__ import annotations
-
 import html.parser
 
 _VOID = frozenset({"meta", "line", "circle", "path", "polyline"})

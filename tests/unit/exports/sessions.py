@@ -1,7 +1,5 @@
 """Sessions without servers: messages said one by one, read as live ones are."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The wish for an export becomes its pieces."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.exports.formats import (

@@ -1,7 +1,5 @@
 """Sessions over HTTP as HAR: its structure, exact bodies, no secrets, only what was chosen."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import json

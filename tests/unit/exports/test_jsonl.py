@@ -1,7 +1,5 @@
 """One JSON object for each frame."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """A file is there whole, for its owner alone, or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

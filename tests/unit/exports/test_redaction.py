@@ -1,7 +1,5 @@
 """What is given away holds no secret, and is otherwise what it was."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Damaged recordings with secrets beside half surrogate pairs: opened, exported and replayed."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A call as a program: valid Python, without secrets, and only where it can be."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

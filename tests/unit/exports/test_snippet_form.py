@@ -1,7 +1,5 @@
 """A call is copied in the form that another program takes, without the server's secrets."""
 
-from __future__ import annotations
-
 import ast
 import json
 import shlex

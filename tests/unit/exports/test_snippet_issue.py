@@ -1,7 +1,5 @@
 """A finding as an issue: plain Markdown, none of it a server's, without secrets."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import MOST_CHARACTERS, issue_text
 from mcp_progress_monitor.protocol.frames import Channel, Frame

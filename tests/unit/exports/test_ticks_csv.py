@@ -1,7 +1,5 @@
 """Ticks as rows of a spreadsheet, which calculates none of them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

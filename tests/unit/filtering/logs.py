@@ -1,7 +1,5 @@
 """Timelines in memory, made the way that live ones are, and searches through them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple

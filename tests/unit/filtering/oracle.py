@@ -1,7 +1,5 @@
 """The filter language once more, plain and slow: each message decoded, each node evaluated."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Logs and filters that hypothesis makes up, from few enough values that they meet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is offered at the cursor fits there, has been seen, and is not too much."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

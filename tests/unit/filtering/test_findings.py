@@ -1,7 +1,5 @@
 """Filters of findings: the filter language with their fields, and its completion."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Filters are read as they are meant, and mistakes are named where they are."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Terms made by the program are read back as what they were made of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

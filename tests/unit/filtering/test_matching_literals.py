@@ -1,7 +1,5 @@
 """What every match of a pattern has in it: never wrong, and found where it can be."""
 
-from __future__ import annotations
-
 import pytest
 import regex
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A search finds what the filter lets through, in slices, while the log grows and loses parts."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 

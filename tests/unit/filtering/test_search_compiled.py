@@ -1,7 +1,5 @@
 """Whatever the log and the filter, a compiled predicate finds what a plain reading finds."""
 
-from __future__ import annotations
-
 from hypothesis import given
 
 from mcp_progress_monitor.filtering.expressions import Expression

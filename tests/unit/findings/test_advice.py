@@ -1,7 +1,5 @@
 """Every rule has advice: what was due, since when, how sure, and how to fix it."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.findings.advice import ADVICE, REVISIONS_OF, Needs

@@ -1,7 +1,5 @@
 """Known clients and how long they wait: the most impatient are named first."""
 
-from __future__ import annotations
-
 import re
 
 from mcp_progress_monitor.findings.clients import AS_OF, LIMITS, USUAL_S, that_give_up

@@ -1,7 +1,5 @@
 """Each rule is complete: an id of the table, where it is written, a text that can be filled."""
 
-from __future__ import annotations
-
 import re
 import string
 

@@ -1,7 +1,5 @@
 """Files of other programs, imported and played."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The samples: what is in them is shown, and what is not is said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whatever a file says in one of the forms, it is read to its end or refused as text."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

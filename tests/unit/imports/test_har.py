@@ -1,7 +1,5 @@
 """HAR: our own comes back as it was; what others write is read as far as it makes sense."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The elements of an array are found in any JSON, however its bytes come."""
 
-from __future__ import annotations
-
 import io
 import json
 from io import FileIO

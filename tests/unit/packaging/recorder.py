@@ -1,7 +1,5 @@
 """A stand-in for ``subprocess.run`` that starts nothing and remembers what was asked."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A bundle that is built is tried out, and what is wrong with it is said."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """The reference pages of the manual are what the program would write now."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

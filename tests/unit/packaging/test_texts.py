@@ -1,7 +1,5 @@
 """The table of texts has what a user sees, and nothing else."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

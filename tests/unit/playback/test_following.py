@@ -1,7 +1,5 @@
 """A recording that grows is shown as it grows, from a file or from standard input."""
 
-from __future__ import annotations
-
 import os
 import stat
 import time

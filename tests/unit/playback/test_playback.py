@@ -1,7 +1,5 @@
 """A recording in place of live servers: jobs, time, and the reader's pace."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

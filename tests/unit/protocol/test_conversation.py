@@ -1,7 +1,5 @@
 """Conversations: frames in, facts out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What messages mean, given what is open."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

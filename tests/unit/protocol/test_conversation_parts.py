@@ -1,7 +1,5 @@
 """Events of a stream and partial results: which request they belong to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

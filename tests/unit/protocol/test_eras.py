@@ -1,7 +1,5 @@
 """What differs between revisions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mcp_types

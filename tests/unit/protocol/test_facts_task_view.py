@@ -1,7 +1,5 @@
 """Tasks as messages state them, in both shapes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

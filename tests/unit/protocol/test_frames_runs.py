@@ -1,7 +1,5 @@
 """Runs: whatever is not made before it is looked at is the same as what is made at once."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

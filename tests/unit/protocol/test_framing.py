@@ -1,7 +1,5 @@
 """Lines from chunks, frames from lines."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The marks for headers: which arguments they name, and which rules they may break."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Events of HTTP bodies: as little as possible, and all of it comes back."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """The JSON-RPC codec: reading anything, writing only what is right."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

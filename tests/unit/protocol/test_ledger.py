@@ -1,7 +1,5 @@
 """The tables of open requests and active tokens."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

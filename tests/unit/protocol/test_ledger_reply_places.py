@@ -1,7 +1,5 @@
 """Where replies stood: in a batch, in an HTTP response; and what that makes of late messages."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.protocol.facts import RequestStanding

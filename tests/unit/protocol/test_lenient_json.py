@@ -1,7 +1,5 @@
 """Lenient reading of JSON values."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

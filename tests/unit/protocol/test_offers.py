@@ -1,7 +1,5 @@
 """Lists of tools, resources and prompts, read leniently."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

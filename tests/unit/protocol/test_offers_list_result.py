@@ -1,7 +1,5 @@
 """Results of lists: read whole, and of what is nested too deep all the rest."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Opening a connection with a server of unknown era, as a conversation."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Outlining of large messages: the same as decoding, but for what is large."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Our own side: ids, tokens, exact messages."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

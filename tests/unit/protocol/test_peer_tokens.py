@@ -1,7 +1,5 @@
 """Tokens of our own making."""
 
-from __future__ import annotations
-
 import re
 import timeit
 from concurrent.futures import ThreadPoolExecutor

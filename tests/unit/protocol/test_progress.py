@@ -1,7 +1,5 @@
 """Progress notifications: plain ones fast, all others as exactly."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How much of a run is handled at once follows the time that it takes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

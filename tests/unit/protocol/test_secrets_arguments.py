@@ -1,7 +1,5 @@
 """Secrets among arguments are found by what stands before them, or by the URL that they are in."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.protocol.secrets import holds_login, replaced_arguments, shown_arguments

@@ -1,7 +1,5 @@
 """Names that usually hold secrets."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.protocol.secrets import (

@@ -1,7 +1,5 @@
 """Server-sent events: the standard's rules, chunk by chunk, and every byte kept."""
 
-from __future__ import annotations
-
 import itertools
 import time
 

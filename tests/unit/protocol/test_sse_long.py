@@ -1,7 +1,5 @@
 """Long events: read as they come, in little room, and reported in pieces that make up each byte."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Iterable
 

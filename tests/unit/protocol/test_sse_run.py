@@ -1,7 +1,5 @@
 """Events cut all at once: the very ones that reading event by event gives, or none at all."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """What messages say of tasks, in 2025-11-25 and in the extension of 2026-07-28."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

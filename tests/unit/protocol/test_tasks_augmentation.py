@@ -1,7 +1,5 @@
 """What is asked of servers about tasks, judged by the official SDK's own types."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mcp_types

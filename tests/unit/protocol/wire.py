@@ -1,7 +1,5 @@
 """A connection to play messages on, and the JSON values that hypothesis makes up."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

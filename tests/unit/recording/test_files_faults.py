@@ -1,7 +1,5 @@
 """What is not sound, reported once for each kind."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.recording.files import RecordingFaults
 

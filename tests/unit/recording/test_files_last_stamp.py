@@ -1,7 +1,5 @@
 """The first and the last stamp of a part."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_progress_monitor.protocol.frames import Channel

@@ -1,7 +1,5 @@
 """Finding the files of a recording, and refusing what is none."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stamps, read by the hundred thousand: as `read_prefix` reads them, and to the same floats."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

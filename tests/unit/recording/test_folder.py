@@ -1,7 +1,5 @@
 """The folder of recordings: names, entries, and pruning that never takes what somebody writes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What recordings look like on disk."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

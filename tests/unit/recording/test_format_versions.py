@@ -1,7 +1,5 @@
 """Older forms of recordings."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.files import StampReader
 from mcp_progress_monitor.recording.format import LINE_FORMATS, VERSION

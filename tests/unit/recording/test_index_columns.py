@@ -1,7 +1,5 @@
 """The index: what is entered many at a time is what would be entered one by one."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Names: one small number for each value, and tokens of different types apart."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.recording.index import NONE, SharedValues, is_long, key_of

@@ -1,7 +1,5 @@
 """Marks and notes stay beside the recording, whatever happens to their file."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

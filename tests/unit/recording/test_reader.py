@@ -1,7 +1,5 @@
 """A recording read back: the frames that were, and words for what is not sound."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recordings that were cut, mixed up, or written to do harm: read as far as they are sound."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 from pathlib import Path

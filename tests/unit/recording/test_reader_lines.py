@@ -1,7 +1,5 @@
 """Lines of a file, however it is read."""
 
-from __future__ import annotations
-
 import io
 from io import FileIO
 from typing import cast

@@ -1,7 +1,5 @@
 """Numbers of recorded frames: as recorded, never twice."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

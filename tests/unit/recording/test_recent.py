@@ -1,7 +1,5 @@
 """The recordings opened last: in order, each once, and nothing breaks where they cannot be kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

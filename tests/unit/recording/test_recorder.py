@@ -1,7 +1,5 @@
 """The recorder: everything taken is kept, readable at once, and on disk a moment later."""
 
-from __future__ import annotations
-
 import errno
 import os
 import threading

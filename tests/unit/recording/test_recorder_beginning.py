@@ -1,7 +1,5 @@
 """Where a session is recorded: as the user says, else unasked in the data folder."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

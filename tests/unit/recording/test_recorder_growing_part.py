@@ -1,7 +1,5 @@
 """A part reads the same whether its bytes are in the file, in memory or on the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A recorder whose loop was held: it could not write, and the disk is not to blame."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

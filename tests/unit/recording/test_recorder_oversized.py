@@ -1,7 +1,5 @@
 """Oversized messages in the recorder: hundreds of megabytes are held once."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whatever a disk answers becomes an error: what, where, what to try, and that all else goes on."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

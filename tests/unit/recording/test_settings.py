@@ -1,7 +1,5 @@
 """The user's settings of recordings: kept whole, private, and never in the way."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

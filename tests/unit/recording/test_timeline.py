@@ -1,7 +1,5 @@
 """Frames by place: found in the index, read when asked for, never misplaced."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

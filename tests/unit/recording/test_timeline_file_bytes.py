@@ -1,7 +1,5 @@
 """Stretches of a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_progress_monitor.recording.timeline import FileBytes

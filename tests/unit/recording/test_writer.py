@@ -1,7 +1,5 @@
 """Files are new, private, and what is written is really found in them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Work on disk goes on beside the loop, in order, and holds nobody up at the end."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """What is written can be read again: by the reader, from the index, and by people with grep."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files of a run: claimed, written part by part, let go of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Traffic to be recorded: what comes over the wire, odd things included, as frames with facts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Recordings written line by line, as a recorder would or as nobody should."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """References to secrets: resolved late, reported when they lead nowhere, never shown resolved."""
 
-from __future__ import annotations
-
 import threading
 
 import anyio

@@ -1,7 +1,5 @@
 """The system's keyring: used where there is one, reported as text where it fails."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator

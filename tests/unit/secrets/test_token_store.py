@@ -1,7 +1,5 @@
 """Where tokens are kept: private, whole, shared with other programs, and never lost by us."""
 
-from __future__ import annotations
-
 import json
 import stat
 import threading

@@ -1,7 +1,5 @@
 """A server that is a function of what it receives, without a process."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """A played server that asks, and someone at the desk who answers."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from typing import Any

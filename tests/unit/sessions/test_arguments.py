@@ -1,7 +1,5 @@
 """Checking arguments against a tool's schema."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """The causes of a report: only those whose evidence is there."""
 
-from __future__ import annotations
-
 import sys
 
 from mcp_progress_monitor.errors import ErrorDetails

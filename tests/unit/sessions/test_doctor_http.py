@@ -1,7 +1,5 @@
 """Causes read from the last requests over HTTP."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails

@@ -1,7 +1,5 @@
 """Causes read from what servers print."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

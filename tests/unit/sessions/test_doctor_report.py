@@ -1,7 +1,5 @@
 """The report on a server, and its text."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

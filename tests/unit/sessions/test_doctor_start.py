@@ -1,7 +1,5 @@
 """Causes read from the disk, and from how a process ended."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from pathlib import Path

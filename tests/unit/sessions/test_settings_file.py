@@ -1,7 +1,5 @@
 """Settings of servers: kept in a private file, and never lost to one that cannot be read."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

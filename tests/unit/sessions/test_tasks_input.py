@@ -1,7 +1,5 @@
 """What tasks of 2026-07-28 ask: once each, withdrawn with the task's need, answered together."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

@@ -1,7 +1,5 @@
 """The list of a server's tasks."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any

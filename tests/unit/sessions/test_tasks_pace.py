@@ -1,7 +1,5 @@
 """The time between two looks at a task."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.sessions.tasks import PollPace

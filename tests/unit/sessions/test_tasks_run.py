@@ -1,7 +1,5 @@
 """Following a task: looks, results, questions, cancels, and servers that behave badly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

@@ -1,7 +1,5 @@
 """Server definitions: what is accepted, and what makes two of them the same server."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pictures of servers."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition

@@ -1,7 +1,5 @@
 """What can be chosen as a limit, and what is usual."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

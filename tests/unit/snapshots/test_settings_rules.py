@@ -1,7 +1,5 @@
 """Rules decide what a server may ask, and what is answered without the user."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """An open store."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A chain to save, and short ways to save and read one."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing

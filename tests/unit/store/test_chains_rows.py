@@ -1,7 +1,5 @@
 """Whatever JSON holds, and whatever a server says, comes back from the disk as it was."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Faults of disks and of other programs: said as text, nothing half done, gone when they are."""
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 import threading

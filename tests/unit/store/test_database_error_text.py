@@ -1,7 +1,5 @@
 """What SQLite or the system refuses is reported with a way out."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3

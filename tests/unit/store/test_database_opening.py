@@ -1,7 +1,5 @@
 """A file is made, migrated and checked before use; a damaged one is set aside and never lost."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Programs that run can tell each other from those that are gone."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

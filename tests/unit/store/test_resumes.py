@@ -1,7 +1,5 @@
 """Chains are on disk when the store says so, and go the way of §5 of our protocol notes."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

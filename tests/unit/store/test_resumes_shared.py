@@ -1,7 +1,5 @@
 """Programs that share a data folder, or are killed: no token is lost, no chain resumed twice."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Damaged stores: whatever a disk has done to the file, it opens and is listed and written."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

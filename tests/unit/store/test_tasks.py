@@ -1,7 +1,5 @@
 """Tasks on disk: what survives, who may have them, and files of the format before."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

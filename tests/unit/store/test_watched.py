@@ -1,7 +1,5 @@
 """Jobs of other clients are saved once, and how they ended here is remembered."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -4,8 +4,6 @@ One process imports everything and forks for each line it reads, which makes hun
 cheap. What the programs say goes to stdout, a line each; `pid N` first, `ended` when it is over.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import resource

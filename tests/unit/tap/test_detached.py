@@ -1,7 +1,5 @@
 """A process that stays when the one that started it is killed with all that belongs to it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

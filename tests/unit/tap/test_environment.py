@@ -1,7 +1,5 @@
 """The environment of a tapped server: every entry, in order, whatever it looks like."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

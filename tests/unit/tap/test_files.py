@@ -1,7 +1,5 @@
 """A tap's recording is found, locked and read by the rest of the program as one of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

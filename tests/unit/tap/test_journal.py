@@ -1,7 +1,5 @@
 """The journal queues copies without ever waiting, and tells what it had to leave out."""
 
-from __future__ import annotations
-
 import errno
 import json
 import mmap

@@ -1,7 +1,5 @@
 """One direction of a tap: bytes pass, whatever is wrong with the copies."""
 
-from __future__ import annotations
-
 import functools
 import os
 import select

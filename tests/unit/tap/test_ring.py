@@ -1,7 +1,5 @@
 """The queue that two processes share: in order, whole, bounded, and there after a kill."""
 
-from __future__ import annotations
-
 import os
 import signal
 

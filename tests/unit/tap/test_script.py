@@ -1,7 +1,5 @@
 """The language of `tap --script`: what a line means, and what is said of one that is no rule."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

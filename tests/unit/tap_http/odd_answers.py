@@ -1,7 +1,5 @@
 """Answers of servers with odd heads and bodies, the same ones for the same seed."""
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

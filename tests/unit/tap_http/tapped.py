@@ -1,7 +1,5 @@
 """Taps within the test, servers that say what a test wants, and clients that write bytes."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable

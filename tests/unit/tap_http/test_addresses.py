@@ -1,7 +1,5 @@
 """Which addresses a tap takes, and which URLs lead back through it: streams stay as they are."""
 
-from __future__ import annotations
-
 import itertools
 
 import hypothesis

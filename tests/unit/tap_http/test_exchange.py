@@ -1,7 +1,5 @@
 """Whatever a server answers costs its own recording at most, never the tap."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

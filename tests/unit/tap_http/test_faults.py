@@ -1,7 +1,5 @@
 """`tap --to URL --script`: each action on what passes, seen by both sides and by the recording."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where a tap listens: at the port of its URL, at another if that is taken, or as given."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio

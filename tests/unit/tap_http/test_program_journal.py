@@ -1,7 +1,5 @@
 """A tap's recording on disk: names, locks, parts, and what stands in a file after a kill."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What passes a tap, byte by byte: nothing is changed but what would lead elsewhere."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

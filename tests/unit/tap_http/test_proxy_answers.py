@@ -1,7 +1,5 @@
 """A tap outlives any answer, and passes on those that are valid as they came."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET

@@ -1,7 +1,5 @@
 """The direct way to a server: what is at hand goes in one piece, what is not is not waited for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio

@@ -1,7 +1,5 @@
 """What a tap records: one connection a client session, gaps, streams that break and are resumed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Short ways to tell of attempts: a call that becomes resumable, and one that goes on with it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.tracker.tracker import Tracker

@@ -1,7 +1,5 @@
 """A fresh story for each test of the tracker."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.tracker.story import Story

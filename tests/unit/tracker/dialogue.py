@@ -1,7 +1,5 @@
 """A dialogue on a wire, read by a conversation and a tracker: jobs as messages make them."""
 
-from __future__ import annotations
-
 import collections
 from typing import Any
 

@@ -3,8 +3,6 @@
 The story keeps the standing of its requests, so that a tick after a reply is late, as it is live.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.findings.finding import Finding

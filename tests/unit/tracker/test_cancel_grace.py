@@ -1,7 +1,5 @@
 """How far a cancel has come, from the wish to what became of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.findings import rules

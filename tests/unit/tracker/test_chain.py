@@ -1,7 +1,5 @@
 """The attempts of one job: ticks, rates, pauses and the list of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.findings import rules

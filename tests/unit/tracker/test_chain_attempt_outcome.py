@@ -1,7 +1,5 @@
 """What each way in which an attempt can end means for the job."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

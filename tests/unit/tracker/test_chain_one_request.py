@@ -1,7 +1,5 @@
 """Which job a resume token means, and whether its request was changed."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.findings import rules
 from tests.unit.tracker.attempts import PARAMS, resumable
 from tests.unit.tracker.story import Story

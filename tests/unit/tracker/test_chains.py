@@ -1,7 +1,5 @@
 """Several requests that are one job: what the tracker makes of resume tokens."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.findings import rules

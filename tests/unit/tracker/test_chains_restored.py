@@ -1,7 +1,5 @@
 """Chains and tasks from the disk as rows, and what other programs make of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

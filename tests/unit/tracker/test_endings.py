@@ -1,7 +1,5 @@
 """What replies and other ends make of a job, in whose words."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.protocol.facts import (

@@ -1,7 +1,5 @@
 """Fractions of numbers that a server may make as odd as it likes."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

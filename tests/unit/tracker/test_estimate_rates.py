@@ -1,7 +1,5 @@
 """Rate, ETA and the usual gap, by the rules of the project's protocol decisions."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterable

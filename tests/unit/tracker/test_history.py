@@ -1,7 +1,5 @@
 """A chart keeps its shape however long the job runs."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given

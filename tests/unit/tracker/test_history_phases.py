@@ -1,7 +1,5 @@
 """A changed message begins a phase; a changed number within it does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.tracker.history import PHASES_KEPT, PhaseLog

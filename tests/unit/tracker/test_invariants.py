@@ -1,7 +1,5 @@
 """What holds for every sequence of facts, and for a very long one."""
 
-from __future__ import annotations
-
 import gc
 import math
 import tracemalloc

@@ -1,7 +1,5 @@
 """What a tick does to its job: exact numbers, marks for what is irregular, stalls, history."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.tracker.job import TICKS_KEPT

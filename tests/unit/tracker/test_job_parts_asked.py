@@ -1,7 +1,5 @@
 """What was asked in replies and of tasks is kept with what was answered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.protocol.facts import (

@@ -1,7 +1,5 @@
 """Questions of tasks are kept apart by what they ask."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.tracker.job_parts import digest, digests

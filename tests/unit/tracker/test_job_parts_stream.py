@@ -1,7 +1,5 @@
 """Streams that break and are taken up again, and ticks that come late by their place alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is known of a task, message by message: its course, its time, what it waits for."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.protocol.messages import RELATED_TASK

@@ -1,7 +1,5 @@
 """The course of a job as spans: for a timeline that has one lane for each job."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.tracker.lanes import LaneSpan, SpanKind, lane_of
 from mcp_progress_monitor.tracker.snapshot import (
     AttemptSnapshot,

@@ -1,7 +1,5 @@
 """What the other side asks for: requests of its own under a job, and rounds of one job."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a job is called in its row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

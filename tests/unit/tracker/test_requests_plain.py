@@ -1,7 +1,5 @@
 """Requests that are no jobs, for as long as something may come of them."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.protocol.facts import RequestMade, Side
 from mcp_progress_monitor.tracker.requests import PLAIN_KEPT, PlainRequests
 

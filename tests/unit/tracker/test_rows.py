@@ -1,7 +1,5 @@
 """The rows of the job list stay within their bounds."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState

@@ -1,7 +1,5 @@
 """Which states of a job are its end."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 

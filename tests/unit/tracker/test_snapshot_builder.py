@@ -1,7 +1,5 @@
 """Pictures are frozen moments of a job."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.findings.finding import joined

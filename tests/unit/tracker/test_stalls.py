@@ -1,7 +1,5 @@
 """The silence that makes a job stalled."""
 
-from __future__ import annotations
-
 import statistics
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Jobs that become tasks, in both shapes: their states, results and connections."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

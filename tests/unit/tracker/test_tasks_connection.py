@@ -1,7 +1,5 @@
 """Tasks that are saved before they are shown, and gone on with over another connection."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.protocol.facts import TaskView

@@ -1,7 +1,5 @@
 """Tasks that a client runs for its server: questions that the server polls (2025-11-25)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which jobs there are, what changes are reported, and how jobs end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

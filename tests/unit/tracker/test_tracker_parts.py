@@ -1,7 +1,5 @@
 """Streams of events and partial results as parts of a job."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ticks that come in a run make of the jobs what they make of them one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Marks are counted by kind and keep the text of their first case."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import joined
 from mcp_progress_monitor.tracker import violations

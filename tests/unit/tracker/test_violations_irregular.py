@@ -1,7 +1,5 @@
 """Each message that breaks a rule is reported by its frame's number, and no other is."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.findings.finding import joined

@@ -1,7 +1,5 @@
 """Lines as a terminal would show them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A server as text before consent: nothing that would be handed on is left unsaid."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition
 from mcp_progress_monitor.wording.approval import rows
 

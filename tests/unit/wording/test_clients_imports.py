@@ -1,7 +1,5 @@
 """What an import would do is said as plain text."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.catalogue.reading import FoundServer, ImportRow, ImportStatus
 from mcp_progress_monitor.catalogue.variables import Input

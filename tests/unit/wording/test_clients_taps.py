@@ -1,7 +1,5 @@
 """What is said of servers that are watched, and of what is left to do."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two runs beside each other: durations, phases and rates, with their differences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.protocol.facts import Side

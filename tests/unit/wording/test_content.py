@@ -1,7 +1,5 @@
 """Replies of every shape, taken apart."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """JSON values as bounded text."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The doctor's report as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails

@@ -1,7 +1,5 @@
 """Findings as text: every rule has all that is to be said of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.checking.results import RuleState

@@ -1,7 +1,5 @@
 """A job as text."""
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any

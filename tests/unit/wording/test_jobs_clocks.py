@@ -1,7 +1,5 @@
 """Clocks as text, and which limit is near."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.tracker.snapshot import Clocks, JobState

@@ -1,7 +1,5 @@
 """Counts and rates in the unit of the message, rounded; the exact ones are for the tips."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.wording import jobs as job_texts

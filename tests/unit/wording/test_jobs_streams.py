@@ -1,7 +1,5 @@
 """A job's HTTP stream as text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState, StreamSnapshot, StreamStep

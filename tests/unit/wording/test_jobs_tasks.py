@@ -1,7 +1,5 @@
 """A task as text, as its server stated it and as far as anything is known."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.tracker.snapshot import JobState, TaskSnapshot, TaskStep

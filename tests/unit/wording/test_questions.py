@@ -1,7 +1,5 @@
 """Questions and answers as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.protocol.facts import Side

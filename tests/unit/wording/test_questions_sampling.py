@@ -1,7 +1,5 @@
 """Requests for a model's answer, taken apart whatever their shape."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Addresses of servers: the host as it stands there, what is odd, what is never opened."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

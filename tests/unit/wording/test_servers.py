@@ -1,7 +1,5 @@
 """What is known of a server, as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry

@@ -1,7 +1,5 @@
 """A watched server as text: whose, whether it runs, how it ended, what is missing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

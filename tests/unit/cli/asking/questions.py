@@ -1,7 +1,5 @@
 """Questions, and somebody at a keyboard who answers them as a test wrote down."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """An answer file is understood as it is documented, and what is wrong with it is said at once."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A hint that says how to approve a server can be typed as it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

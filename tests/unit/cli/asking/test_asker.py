@@ -1,7 +1,5 @@
 """Questions get their answers: from the file, at the terminal in turn, or a no that says why."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """Rules set in the window: kept by commands, but for what a file of answers may be for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Each kind of question is asked in its own way, with what is wrong with it said first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Fields of forms: what is to be typed for each, and which value that becomes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A form at the terminal: field by field, asked again until it fits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A person in a model's place: sees the conversation, writes the answer or refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A page is shown in full, and opened only when the user says so."""
 
-from __future__ import annotations
-
 import webbrowser
 
 import pytest

@@ -1,7 +1,5 @@
 """Lines on a terminal: harmless, bounded, asked again until they are understood."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.cli.asking.terminal import HungUpError

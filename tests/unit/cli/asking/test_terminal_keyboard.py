@@ -1,7 +1,5 @@
 """Lines from a real terminal: whole, awaited, and never those of before."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """Arguments become what the tool's schema wants, or a refusal that says what would fit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

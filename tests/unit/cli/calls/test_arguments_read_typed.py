@@ -1,7 +1,5 @@
 """Files that a user names: read whole, within bounds, from pipes as well."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

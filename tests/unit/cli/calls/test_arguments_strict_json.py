@@ -1,7 +1,5 @@
 """JSON as its standard has it."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.cli.calls.arguments import strict_json

@@ -1,7 +1,5 @@
 """Every end of a call has its exit code."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.cli.calls.call import code_of, first_failure

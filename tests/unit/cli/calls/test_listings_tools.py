@@ -1,7 +1,5 @@
 """The list of tools: whole and exact for programs, safe and readable for people."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

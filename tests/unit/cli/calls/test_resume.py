@@ -1,7 +1,5 @@
 """Going on with saved jobs: which, with which server, and how each of them ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace

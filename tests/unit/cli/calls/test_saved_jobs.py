@@ -1,7 +1,5 @@
 """The saved jobs: all that the user must know to choose, and no token."""
 
-from __future__ import annotations
-
 import errno
 import json
 import math

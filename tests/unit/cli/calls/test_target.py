@@ -1,7 +1,5 @@
 """The options name one server, or the refusal says how to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

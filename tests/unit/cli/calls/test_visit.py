@@ -1,7 +1,5 @@
 """A command's course with one server: reported to its front, ended cleanly, whatever happens."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Ctrl+C once asks politely, twice leaves; whoever is asked to terminate leaves at once."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

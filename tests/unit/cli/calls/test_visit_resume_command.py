@@ -1,7 +1,5 @@
 """The command that goes on: the one that works where it is pasted."""
 
-from __future__ import annotations
-
 import io
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bars on a terminal: exact words beside them, as many as there is room for."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """One event per line, in wire order, with exact values: what scripts rely on."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

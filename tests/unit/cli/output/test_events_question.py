@@ -1,7 +1,5 @@
 """The events of questions and tasks, which scripts rely on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

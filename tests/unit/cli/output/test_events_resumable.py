@@ -1,7 +1,5 @@
 """Events of jobs that are gone on with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sign-ins on a terminal: reported once, the host apart, as text or as an event."""
 
-from __future__ import annotations
-
 import json
 from typing import cast
 

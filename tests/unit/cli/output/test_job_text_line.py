@@ -1,7 +1,5 @@
 """A job as text: what is known, nothing that is not, and never a control character."""
 
-from __future__ import annotations
-
 import math
 
 from mcp_progress_monitor.cli.output import job_text

@@ -1,7 +1,5 @@
 """Tasks in lines for people: each change of the status once, however often it is stated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Irregular progress is shown to people: one line for each kind and job, however much there is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

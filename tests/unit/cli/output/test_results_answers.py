@@ -1,7 +1,5 @@
 """A result is text where it is text, and nothing of it is lost where it is not."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

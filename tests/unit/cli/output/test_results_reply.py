@@ -1,7 +1,5 @@
 """What a server sent is passed on digit for digit, and is always valid JSON on one line."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whatever is written as JSON is valid JSON in ASCII."""
 
-from __future__ import annotations
-
 import json
 
 from mcp_progress_monitor.cli.output.stdout import as_json

@@ -1,7 +1,5 @@
 """Standard output is written whole and in order, waits for slow readers and outlives their end."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

@@ -1,7 +1,5 @@
 """A command of ours works where it is pasted."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

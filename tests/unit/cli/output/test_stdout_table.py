@@ -1,7 +1,5 @@
 """Tables are aligned, and safe to print."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.cli.output.stdout import aligned
 
 

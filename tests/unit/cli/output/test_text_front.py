@@ -1,7 +1,5 @@
 """For people: results on standard output, everything else on standard error."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

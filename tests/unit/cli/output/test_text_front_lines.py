@@ -1,7 +1,5 @@
 """Lines of progress: the first at once, few in between, always the last."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any

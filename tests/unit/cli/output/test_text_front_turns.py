@@ -1,7 +1,5 @@
 """While the user is asked, everything else waits, in its order."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """`servers export` writes another client's form, and tells what it left out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`servers import` shows what a file would bring, and saves what was wanted of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, ClassVar

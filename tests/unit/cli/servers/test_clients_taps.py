@@ -1,7 +1,5 @@
 """`tap install`, `remove` and `list`: what they show, change and refuse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

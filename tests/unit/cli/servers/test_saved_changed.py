@@ -1,7 +1,5 @@
 """A server that was agreed to and has changed since: the terminal says so, and what."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

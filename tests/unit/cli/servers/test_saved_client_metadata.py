@@ -1,7 +1,5 @@
 """`servers client-metadata` writes what the user hosts, fit for the SDK and for our own sign-in."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

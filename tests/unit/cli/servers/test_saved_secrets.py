@@ -1,7 +1,5 @@
 """What removed servers leave in the keyring: reported, asked for, deleted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import ClassVar

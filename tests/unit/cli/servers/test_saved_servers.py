@@ -1,7 +1,5 @@
 """`servers` lists, adds, removes, enables and disables; consents go with that."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`servers sign-out` forgets what signing in left, and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`servers trust` shows exactly what would run, and agrees only when somebody says so."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Well-mannered tools keep to the specification in every revision."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

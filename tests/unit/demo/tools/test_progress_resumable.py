@@ -1,7 +1,5 @@
 """The export goes on where it stood, and fails in the way it is instructed to."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

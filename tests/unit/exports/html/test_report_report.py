@@ -1,7 +1,5 @@
 """A report is one safe page that tells somebody who was not there what happened."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The template of reports escapes whatever is put into it, and knows no exception."""
 
-from __future__ import annotations
-
 import pytest
 from jinja2 import UndefinedError
 

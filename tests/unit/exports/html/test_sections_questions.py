@@ -1,7 +1,5 @@
 """A report tells what was asked because of a job and what was answered, without secrets."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.exports.html.report import HtmlReport
 from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction

@@ -1,7 +1,5 @@
 """A report tells the course of a job's task, in the order and the words of its server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mcp_progress_monitor.exports.html.report import HtmlReport

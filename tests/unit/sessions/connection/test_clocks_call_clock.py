@@ -1,7 +1,5 @@
 """The clocks of a call: counting down, standing still, moved on, against a plain oracle."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The time for connecting, which stands still while the user signs in."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

@@ -1,7 +1,5 @@
 """A connection: what it writes, reads, answers and lets go of."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 

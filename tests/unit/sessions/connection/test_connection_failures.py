@@ -1,7 +1,5 @@
 """Words for servers that end."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

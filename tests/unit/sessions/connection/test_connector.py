@@ -1,7 +1,5 @@
 """Sessions begun and ended, by wish and by themselves, with servers that are played."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any

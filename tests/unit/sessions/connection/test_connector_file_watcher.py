@@ -1,7 +1,5 @@
 """Which files are watched, and which changes of them count."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Lists page by page: one limit for the whole list, whatever the server does."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 

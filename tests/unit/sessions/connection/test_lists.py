@@ -1,7 +1,5 @@
 """Lists of tools, resources and prompts: pages, changes, and servers that get them wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """What a server is asked to tell of by itself, in each era."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any

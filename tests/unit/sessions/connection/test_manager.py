@@ -1,7 +1,5 @@
 """Servers by name."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.clock import Clock

@@ -1,7 +1,5 @@
 """Names of servers are made unique."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.sessions.connection.manager import unique_name
 
 

@@ -1,7 +1,5 @@
 """Openings as conversations: what is asked, what the server says, what is agreed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

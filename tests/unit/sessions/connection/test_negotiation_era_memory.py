@@ -1,7 +1,5 @@
 """Eras of servers, remembered: kept, renewed, expired, and never in the way."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

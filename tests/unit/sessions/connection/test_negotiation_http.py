@@ -1,7 +1,5 @@
 """Openings over HTTP: what refusals of `server/discover` mean, by their status."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.errors import UserError

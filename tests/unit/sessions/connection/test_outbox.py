@@ -1,7 +1,5 @@
 """Requests and replies: nothing grows, nothing is sent that must not be."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

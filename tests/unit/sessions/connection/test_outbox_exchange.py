@@ -1,7 +1,5 @@
 """Waiting for a reply: limits, and who is notified of the end."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

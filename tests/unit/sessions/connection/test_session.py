@@ -1,7 +1,5 @@
 """One server's life: its states, and the report of each way it can end."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 

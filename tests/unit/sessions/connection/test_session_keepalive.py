@@ -1,7 +1,5 @@
 """Slow servers and hung ones."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine
 

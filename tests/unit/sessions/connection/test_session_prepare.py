@@ -1,7 +1,5 @@
 """What a transport needs is there before it is made, and only for whom it is needed."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import threading

@@ -1,7 +1,5 @@
 """When servers that ended by themselves are connected again."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

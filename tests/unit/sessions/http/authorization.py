@@ -1,7 +1,5 @@
 """An authorization server, the server it protects, and a browser, without a network."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import itertools

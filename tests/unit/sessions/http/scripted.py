@@ -1,7 +1,5 @@
 """A server on loopback that answers HTTP as a test says, byte for byte."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

@@ -1,7 +1,5 @@
 """Connections to a protected server, and the error that a request to it meets."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path

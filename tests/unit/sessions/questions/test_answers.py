@@ -1,7 +1,5 @@
 """Answers fit their questions, or what does not is named; on the wire they are exact."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

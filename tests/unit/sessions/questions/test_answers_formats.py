@@ -1,7 +1,5 @@
 """Texts of a form have the formats that their fields ask for."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Calls whose results require input: the same request again, with the state byte for byte."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator

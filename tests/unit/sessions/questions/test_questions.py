@@ -1,7 +1,5 @@
 """All open questions: they come, are answered once, and their ends are remembered for a while."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.errors import UserError

@@ -1,7 +1,5 @@
 """Progress that we send: every phase, increasing, seldom enough, and none where none is due."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

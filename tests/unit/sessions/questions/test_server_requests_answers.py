@@ -1,7 +1,5 @@
 """Requests of servers in the handshake era: each is answered once, exactly, or not at all."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

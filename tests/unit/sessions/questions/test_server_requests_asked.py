@@ -1,7 +1,5 @@
 """What servers ask is read as far as it can be: with notes, or refused; nothing else comes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The limit of open files is raised as far as needed and allowed, and reported when it is met."""
 
-from __future__ import annotations
-
 import errno
 import subprocess
 import sys

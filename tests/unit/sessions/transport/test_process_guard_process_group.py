@@ -1,7 +1,5 @@
 """A process is ended with its descendants where no group holds them together."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

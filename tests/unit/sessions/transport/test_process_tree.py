@@ -1,7 +1,5 @@
 """A process's family: found while parents live, and never a stranger with the same number."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

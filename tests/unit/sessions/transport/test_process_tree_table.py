@@ -1,7 +1,5 @@
 """All processes are read once for everyone who asked before, and never for who asked after."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

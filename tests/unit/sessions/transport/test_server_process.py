@@ -1,7 +1,5 @@
 """Processes of servers: started one at a time, whoever asks; ended with all their children."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

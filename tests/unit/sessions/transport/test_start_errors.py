@@ -1,7 +1,5 @@
 """Why a command could not be started, as the disk shows it."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reading from a process that is always faster than we are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import anyio

@@ -1,7 +1,5 @@
 """When a pipe is read again: a busy one after a pause, any other at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from mcp_progress_monitor.sessions.transport.stdio import ReadCoalescing

@@ -1,7 +1,5 @@
 """The watchdog ends servers of a program that is gone, and nobody else."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

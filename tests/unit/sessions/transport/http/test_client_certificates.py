@@ -1,7 +1,5 @@
 """Certificates are read once while they are in use, and anew when they have changed."""
 
-from __future__ import annotations
-
 import gc
 import os
 import ssl

@@ -1,7 +1,5 @@
 """The HTTP client of one connection, at servers that end connections in their own way."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import ssl

@@ -1,7 +1,5 @@
 """Responses that are not read to their end: nothing of the client's is left for the collector."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import gzip

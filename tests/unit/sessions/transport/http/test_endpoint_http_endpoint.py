@@ -1,7 +1,5 @@
 """What the tasks of one HTTP connection share."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What HTTP has to know of our messages, and the headers that mirror them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Why a server could not be reached, as text."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import ssl

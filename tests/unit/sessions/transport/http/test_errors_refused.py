@@ -1,7 +1,5 @@
 """What answers mean that bring no reply."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Signing in without the extra that it needs: the error says what to install."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page that a browser comes back to: takes one answer, survives all else."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 import anyio

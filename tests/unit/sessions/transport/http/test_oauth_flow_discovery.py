@@ -1,7 +1,5 @@
 """What is published about a sign-in is checked: nobody is asked to sign in where that is unsafe."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx2

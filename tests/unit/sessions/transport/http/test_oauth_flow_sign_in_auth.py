@@ -1,7 +1,5 @@
 """Signing in: asked once, kept, renewed, widened; and what becomes of it when it fails."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path

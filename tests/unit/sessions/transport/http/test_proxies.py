@@ -1,7 +1,5 @@
 """Which way requests go, and the error where there is none."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """The line between who reads responses and who publishes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Exchanges on record: numbered, without credentials, ended once; and the notes of the last."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How credentials are recorded."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.sessions.transport.http.record import Redactor
 
 

@@ -1,7 +1,5 @@
 """What is reported when a stream has ended and nothing more is expected of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import anyio

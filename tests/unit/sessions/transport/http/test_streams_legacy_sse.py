@@ -1,7 +1,5 @@
 """HTTP+SSE of 2024-11-05."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

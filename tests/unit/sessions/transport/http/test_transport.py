@@ -1,7 +1,5 @@
 """The transport from its opening to its close."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

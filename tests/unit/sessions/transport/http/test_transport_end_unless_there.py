@@ -1,7 +1,5 @@
 """Servers that went away while their responses were read."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 

@@ -1,7 +1,5 @@
 """Messages posted, and what comes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 import anyio

@@ -1,7 +1,5 @@
 """Servers that break every rule of HTTP: each request ends with a clear error; nothing is left."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable
