@@ -1,7 +1,5 @@
 """Another client's job is resumed from the window: shown, approved, running here, done."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

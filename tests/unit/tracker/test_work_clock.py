@@ -1,7 +1,5 @@
 """A job's own clock counts work, and stands still between attempts."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.exports.html.sections import chart
 from mcp_progress_monitor.tracker.work_clock import WorkClock
 from tests.job_stand_ins import detail, job
