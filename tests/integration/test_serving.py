@@ -1,7 +1,5 @@
 """A recording in the place of its server: real clients get of it what they got of the server."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

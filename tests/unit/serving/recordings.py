@@ -1,7 +1,5 @@
 """Messages of recordings that are served."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

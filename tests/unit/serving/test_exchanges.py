@@ -1,7 +1,5 @@
 """The exchanges of a recording: found by method and parameters, followed to their ends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

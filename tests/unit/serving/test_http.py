@@ -1,7 +1,5 @@
 """A recording over HTTP: sessions, streams, and what is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -1,7 +1,5 @@
 """A client of a recording gets what the server sent then, with its own ids and tokens."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
