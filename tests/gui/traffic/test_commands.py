@@ -74,11 +74,6 @@ def pane(qtbot: QtBot, model: TrafficModel) -> TrafficPane:
     """The pane in a small window."""
     appearance = Appearance(QGuiApplication.palette(), resource("icons"))
     made = TrafficPane(model, Jobs(), appearance, Commands(), notes=TrafficNotes(parent=model))
-    qtbot.addWidget(made)
-    made.resize(900, 600)
-    made.show()
-    qtbot.waitExposed(made)
-    made = TrafficPane(model, Jobs(), appearance, notes=TrafficNotes(parent=model))
     expose(qtbot, made, 900, 600)
     made.activateWindow()
     return made

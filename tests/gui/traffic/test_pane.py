@@ -60,16 +60,7 @@ def _made(model: TapedTraffic) -> TrafficPane:
 @pytest.fixture
 def pane(qtbot: QtBot, model: TapedTraffic) -> TrafficPane:
     """The pane on its own, 900 by 600."""
-    made = TrafficPane(
-        model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")), Commands()
-    )
-    qtbot.addWidget(made)
-    made.resize(900, 600)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
-    made = TrafficPane(model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")))
-    return expose(qtbot, made, 900, 600)
+    return expose(qtbot, _made(model), 900, 600)
 
 
 def _top(view: TrafficView) -> int:
