@@ -36,7 +36,8 @@ class Rule(NamedTuple):
 
     `kind` is the key of the mark on a job and of `--json`, empty where the message decides it
     (see `tracker.marks`). `text` is a template: its fields name the arguments of a finding, in
-    order, and how each is shown (see `_SPECS`).
+    order, and how each is shown (see `_SPECS`). `member` is the name of the one member that is at
+    fault, "token" for that of a progress token; empty where it is the whole message.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Rule(NamedTuple):
     source: Source
     text: str
     kind: str = ""
+    member: str = ""
 
 
 class Finding(NamedTuple):
@@ -56,6 +58,12 @@ class Finding(NamedTuple):
     @property
     def text(self) -> str:
         return text_of(self.rule, self.arguments)
+
+    @property
+    def member(self) -> str:
+        """The name of the member at fault: its rule's, or the argument that says it."""
+        named = dict(zip(_names(self.rule.text), self.arguments, strict=True)).get("member")
+        return self.rule.member or (named if isinstance(named, str) else "")
 
 
 def text_of(rule: Rule, arguments: Sequence[Any]) -> str:

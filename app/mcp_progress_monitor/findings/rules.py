@@ -53,8 +53,8 @@ _KNOWN_CLIENTS: Final = Source("Known clients", "Idle timeouts, November 2026")
 _OPTIONS: Final = Source("mcp-progress-monitor check", "Options")
 
 
-def _progress(id_: str, level: Level, text: str, kind: str = "") -> Rule:
-    return Rule(id_, level, ALL, _PROGRESS, text, kind)
+def _progress(id_: str, level: Level, text: str, kind: str = "", member: str = "") -> Rule:
+    return Rule(id_, level, ALL, _PROGRESS, text, kind, member)
 
 
 def _task(id_: str, level: Level, text: str, kind: str = "") -> Rule:
@@ -126,9 +126,13 @@ NOTIFICATION_ID: Final = Rule(
     "JR-1", _ERROR, ALL, Source(_D, "Basic, Notifications"), "a notification has the id {id}"
 )
 VERSION_MISSING: Final = _envelope('"jsonrpc" is missing', "JR-2")
-VERSION_WRONG: Final = _envelope('"jsonrpc" is {value} instead of "2.0"', "JR-2")
-METHOD_TYPE: Final = _envelope("the method {method} is not a string", "JR-2")
-PARAMS_TYPE: Final = _envelope("params is {value}, not an object", "JR-2")
+VERSION_WRONG: Final = _envelope('"jsonrpc" is {value} instead of "2.0"', "JR-2")._replace(
+    member="jsonrpc"
+)
+METHOD_TYPE: Final = _envelope("the method {method} is not a string", "JR-2")._replace(
+    member="method"
+)
+PARAMS_TYPE: Final = _envelope("params is {value}, not an object", "JR-2")._replace(member="params")
 META_TYPE: Final = _envelope('"_meta" is {value}, not an object', "JR-2")
 REPLY_WITH_METHOD: Final = _envelope("reply with a method", "JR-2")
 REPLY_WITHOUT_ID: Final = _envelope("reply without an id")
@@ -224,32 +228,41 @@ NOT_INITIALIZED: Final = BEFORE_INITIALIZE._replace(
 
 # Progress
 TOKEN_TYPE: Final = _progress(
-    "PROG-1", _ERROR, "the progress token {token} is neither a string nor an integer"
+    "PROG-1",
+    _ERROR,
+    "the progress token {token} is neither a string nor an integer",
+    member="token",
 )
 TICK_TOKEN_TYPE: Final = _progress(
-    "PROG-1", _ERROR, '"progressToken" is {token}, not a string or an integer'
+    "PROG-1", _ERROR, '"progressToken" is {token}, not a string or an integer', member="token"
 )
 TICK_TOKEN_MISSING: Final = _progress("PROG-1", _ERROR, '"progressToken" is missing')
 TOKEN_INTEGRAL: Final = _progress(
-    "PROG-1", _WARNING, "the progress token {token} is written with a fraction or an exponent"
+    "PROG-1",
+    _WARNING,
+    "the progress token {token} is written with a fraction or an exponent",
+    member="token",
 )
 """1.0 is an integer for a JSON schema, and none for many parsers."""
 TOKEN_ALIKE: Final = _progress(
     "PROG-2",
     _WARNING,
     "the progress token {token} differs only in its JSON type from that of frame {frame}",
+    member="token",
 )
 TOKEN_IN_USE: Final = _progress(
     "PROG-2",
     _ERROR,
     "the progress token {token} is in use by the request of frame {frame}",
     "token-in-use",
+    member="token",
 )
 NOT_INCREASING: Final = _progress(
     "PROG-3",
     _ERROR,
     "Progress did not increase: {progress:number} after {before:number}",
     "not-increasing",
+    member="progress",
 )
 """A tick's progress was equal to the one before, or below it."""
 TOKEN_SHARED: Final = _progress(
@@ -257,7 +270,7 @@ TOKEN_SHARED: Final = _progress(
 )
 """What its ticks seem to break is due to the client."""
 UNKNOWN_TOKEN: Final = _progress(
-    "PROG-4", _ERROR, "The progress token does not belong to any request"
+    "PROG-4", _ERROR, "The progress token does not belong to any request", member="token"
 )
 TICK_AFTER_CANCEL: Final = _progress(
     "PROG-5", _WARNING, "Progress received after the request was cancelled", "after-cancel"
@@ -309,7 +322,12 @@ TICK_LATE_ELSEWHERE: Final = _progress(
 NUMBER_TYPE: Final = _progress("PROG-7", _ERROR, '"{member}" is {value}, not a finite number')
 PROGRESS_MISSING: Final = _progress("PROG-7", _ERROR, '"progress" is missing')
 MESSAGE_TYPE: Final = Rule(
-    "PROG-8", _WARNING, (_B, _C, _D, _E), _PROGRESS, '"message" is {value}, not a string'
+    "PROG-8",
+    _WARNING,
+    (_B, _C, _D, _E),
+    _PROGRESS,
+    '"message" is {value}, not a string',
+    member="message",
 )
 MESSAGE_EMPTY: Final = MESSAGE_TYPE._replace(text='"message" is empty')
 MESSAGE_CONTROL: Final = MESSAGE_TYPE._replace(text='"message" has the control character {char}')
@@ -335,7 +353,7 @@ TOKEN_IN_QUESTION: Final = CLIENT_TICK._replace(
     text="the input request {key} has a progress token, for which no progress can be sent"
 )
 TOKEN_TYPE_CHANGED: Final = _progress(
-    "PROG-16", _WARNING, "the progress token {given} came back as {token}"
+    "PROG-16", _WARNING, "the progress token {given} came back as {token}", member="token"
 )
 NO_PROGRESS: Final = _progress(
     "PROG-17",
@@ -360,12 +378,17 @@ ABOVE_TOTAL: Final = _progress(
     _NOTE,
     "Progress exceeds its total: {progress:number} of {total:number}",
     "above-total",
+    member="progress",
 )
 TOTAL_CHANGED: Final = _progress(
-    "PROG-10", _NOTE, "Total changed: {total:or_missing} after {before:number}", "total-changed"
+    "PROG-10",
+    _NOTE,
+    "Total changed: {total:or_missing} after {before:number}",
+    "total-changed",
+    member="total",
 )
 TOTAL_NOT_POSITIVE: Final = _progress(
-    "PROG-10", _NOTE, "Total is not positive: {total:number}", "total-not-positive"
+    "PROG-10", _NOTE, "Total is not positive: {total:number}", "total-not-positive", member="total"
 )
 OTHER_TOKEN: Final = _core_task(
     "PROG-11", "the progress token differs from the one in the task's request", "task-token"
@@ -381,7 +404,12 @@ OTHER_STREAM: Final = _per_request(
 
 # Cancelling
 CANCEL_ID_TYPE: Final = Rule(
-    "CAN-1", _ERROR, ALL, _CANCELLATION, '"requestId" is {value}, not a string or an integer'
+    "CAN-1",
+    _ERROR,
+    ALL,
+    _CANCELLATION,
+    '"requestId" is {value}, not a string or an integer',
+    member="requestId",
 )
 CANCEL_REASON_TYPE: Final = CANCEL_ID_TYPE._replace(text='"reason" is {value}, not a string')
 CANCEL_UNKNOWN: Final = CANCEL_ID_TYPE._replace(text="Cancelled an unknown request")

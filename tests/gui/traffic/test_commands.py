@@ -109,8 +109,7 @@ def _press_escape() -> None:
 
 
 def _said(pane: TrafficPane) -> list[str]:
-    direct = Qt.FindChildOption.FindDirectChildrenOnly
-    return [each.text() for each in pane.findChildren(QLabel, options=direct) if each.isVisible()]
+    return [pane.notice] if pane.notice else []
 
 
 @pytest.mark.parametrize(

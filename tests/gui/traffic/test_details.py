@@ -1,5 +1,7 @@
 """The details: facts, note and job of a message; large ones are bounded and never waited for."""
 
+import json
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -7,9 +9,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QTabWidget
 from pytestqt.qtbot import QtBot
 
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding, Rule
+from mcp_progress_monitor.gui.common.controls import ElidedLabel
 from mcp_progress_monitor.gui.common.json_view import JsonTree
 from mcp_progress_monitor.gui.theme import Appearance
-from mcp_progress_monitor.gui.traffic.details import RAW_SHOWN, MessageDetails
+from mcp_progress_monitor.gui.traffic.details import RAW_SHOWN, MessageDetails, place_of_fault
 from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.paths import resource
 from tests.gui.exposure import expose
@@ -32,7 +37,8 @@ def details(qtbot: QtBot, notes: TrafficNotes) -> MessageDetails:
 
 
 def _labels(details: MessageDetails) -> list[str]:
-    return [label.text() for label in details.findChildren(QLabel) if label.isVisible()]
+    shown = [label for label in details.findChildren(QLabel) if label.isVisible()]
+    return [label.accessibleName() or label.text() for label in shown]  # all of a cut line
 
 
 def _tabs(details: MessageDetails) -> QTabWidget:
@@ -52,7 +58,42 @@ def test_facts_stand_over_the_message(details: MessageDetails) -> None:
     session.called(1)
     place = session.answered(1)
     assert details.show_place(session.timeline, place, delta="+0.100")
-    assert any("Δ +0.100\u00a0s" in text and "took 100 ms" in text for text in _labels(details))
+    assert any("(+0.100\u00a0s)" in text and "took 100 ms" in text for text in _labels(details))
+    (line,) = [each for each in details.findChildren(ElidedLabel) if "took" in each.text()]
+    assert line.height() < 2 * line.fontMetrics().height(), "one line, however narrow"
+    assert "took 100 ms" in line.toolTip()
+
+
+def test_the_value_at_fault_is_selected_and_in_sight(details: MessageDetails) -> None:
+    session = TrafficSession()
+    details.resize(380, 200)
+    params = {"progressToken": 7, "more": {str(n): n for n in range(50)}, "progress": 6}
+    message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    place = session.said(json.dumps(message).encode())
+    found = (Finding(rules.NOT_INCREASING, (6, 8)),)
+    details.show_place(session.timeline, place, mark=found[0].text, findings=found)
+    tree = _tree(details)
+    assert tree.currentIndex().siblingAtColumn(1).data() == "6"
+    assert tree.viewport().rect().contains(tree.visualRect(tree.currentIndex()))
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments", "place"),
+    [
+        (rules.NOT_INCREASING, (6, 8), (1, 2)),
+        (rules.TOTAL_CHANGED, (None, 8), ()),
+        (rules.UNKNOWN_TOKEN, (), (1, 0, 0)),
+        (rules.NUMBER_TYPE, ("progress", "x"), (1, 2)),
+        (rules.NOT_JSON, ("a", "b"), ()),
+    ],
+)
+def test_the_member_at_fault_is_found(
+    rule: Rule, arguments: tuple[object, ...], place: tuple[int, ...]
+) -> None:
+    meta = {"_meta": {"progressToken": 7}, "message": "a", "progress": 6}
+    value = {"method": "m", "params": meta}
+    assert place_of_fault(value, [Finding(rule, arguments)]) == place
+    assert place_of_fault([], [Finding(rule, arguments)]) == ()
 
 
 def test_a_message_that_is_gone_changes_nothing(details: MessageDetails) -> None:

@@ -17,14 +17,15 @@ def test_a_reply_says_how_long_it_took() -> None:
     session.called(1)
     place = session.answered(1, text="x" * 2_000)
     facts = _facts(session, place, "+0.100")
-    assert "Δ +0.100\u00a0s, received from demo, 2,0" in facts
-    assert facts.endswith(" bytes, took 100 ms, no. 2")
+    assert facts.startswith("no. 2, ")
+    assert "(+0.100\u00a0s), received from demo, 2,0" in facts
+    assert facts.endswith(" bytes, took 100 ms")
 
 
 def test_a_request_and_a_line_of_stderr_take_no_time() -> None:
     session = TrafficSession()
     assert "sent to demo" in _facts(session, session.called(1))
-    assert _facts(session, session.logged("x")).endswith("standard error of demo, 3 bytes, no. 2")
+    assert _facts(session, session.logged("x")).endswith("standard error of demo, 3 bytes")
 
 
 def test_a_servers_name_is_made_visible() -> None:

@@ -558,6 +558,21 @@ def test_all_columns_fit_beside_the_details_and_the_summary_is_in_sight(
     assert view.columnWidth(TrafficColumn.SUMMARY) > view.columnWidth(TrafficColumn.KEY)
 
 
+@pytest.mark.parametrize(("width", "height"), [(1_080, 230), (700, 400)])
+def test_a_low_pane_shows_the_selected_row_and_its_details_without_scrolling(
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot, width: int, height: int
+) -> None:
+    pane.resize(width, height)
+    model.append(ticks(0, 100))
+    pane.follow_frame(51)
+    pane.add_notice("PROG-3: Progress did not increase. " * 9)
+    qtbot.waitUntil(lambda: pane.details.isVisible())
+    view = pane.view
+    needed = max(pane.heightForWidth(width), pane.minimumSizeHint().height())
+    assert needed <= height, "else the dock scrolls"
+    assert view.viewport().rect().intersects(view.visualRect(view.currentIndex()))
+
+
 def test_the_table_has_more_room_than_the_details_at_first(
     pane: TrafficPane, model: TapedTraffic
 ) -> None:

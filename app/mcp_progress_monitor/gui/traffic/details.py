@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
@@ -21,7 +22,13 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, texts
 from mcp_progress_monitor.formatting import duration, number, one_line, size, visible
 from mcp_progress_monitor.gui.common.commands import CommandAction, KeyAction, KeyTip
-from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour, typed_text
+from mcp_progress_monitor.gui.common.controls import (
+    ElidedLabel,
+    plain_label,
+    plain_tip,
+    set_text_colour,
+    typed_text,
+)
 from mcp_progress_monitor.gui.common.differences import DifferencesView
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
 from mcp_progress_monitor.gui.common.labels import ServerTitles
@@ -45,6 +52,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
     read_value,
     span_of,
 )
+from mcp_progress_monitor.protocol.messages import PROGRESS_TOKEN
 from mcp_progress_monitor.protocol.outline import outlined
 from mcp_progress_monitor.wording.content import pretty
 from mcp_progress_monitor.wording.jobs import moment
@@ -114,22 +122,20 @@ _WAYS = {
 def facts_of(
     timeline: Timeline, titles: ServerTitles, place: int, frame: Frame, delta: str = ""
 ) -> str:
-    """Time, time since the row before (`delta`, in words), direction, size, duration, number."""
+    """Number, time, time since the row before (`delta`, in words), direction, size, duration."""
     return ", ".join(_facts(timeline, titles, place, frame, delta))
 
 
 def _facts(
     timeline: Timeline, titles: ServerTitles, place: int, frame: Frame, delta: str
 ) -> Iterator[str]:
-    yield moment(frame.when)
-    if delta:
-        yield f"Δ {delta}\u00a0s"
+    yield f"no. {number(frame.number)}"
+    yield f"{moment(frame.when)} ({delta}\u00a0s)" if delta else moment(frame.when)
     yield _WAYS[frame.channel].format(server=titles.text(server_name(frame.connection)))
     yield f"{number(timeline.size(place))} bytes"
     took = timeline.duration_s(place)
     if took is not None:
         yield f"took {duration(took)}"
-    yield f"no. {number(frame.number)}"
     if frame.part is not None:
         yield f"part {number(frame.part.index)} of a batch of {number(frame.part.count)}"
 
@@ -212,6 +218,28 @@ RAW_SHOWN: Final = 2_000_000  # bytes of one message in the raw view; copying us
 _FINDINGS_SHOWN: Final = 400
 _NOTE_SHOWN: Final = 1_000
 _TREE, _RAW, _VALUE = range(3)
+_LEVELS: Final = 3
+"""Levels on which a member at fault is looked for: that of a message, `params`, and `_meta`."""
+_LOOKED_AT: Final = 1_000  # members on one of these levels
+
+
+def place_of_fault(value: Any, findings: Iterable[Finding]) -> tuple[int, ...]:
+    """The positions of the first member at fault, as for `JsonTree.go_to`; none without one."""
+    for finding in findings:
+        name = PROGRESS_TOKEN if finding.member == "token" else finding.member
+        level: list[tuple[tuple[int, ...], Any]] = [((), value)]
+        for _ in range(_LEVELS if name else 0):
+            members = [
+                ((*place, position), key, member)
+                for place, each in level
+                if isinstance(each, dict)
+                for position, (key, member) in enumerate(itertools.islice(each.items(), _LOOKED_AT))
+            ][:_LOOKED_AT]
+            found = next((place for place, key, _ in members if key == name), None)
+            if found is not None:
+                return found
+            level = [(place, member) for place, _, member in members]
+    return ()
 
 
 class MessageDetails(QWidget):
@@ -248,10 +276,10 @@ class MessageDetails(QWidget):
         self._reading: Slices[Message] | None = None
         self._slices = QTimer(self, interval=0)
         self._slices.timeout.connect(self._read_slice)
-        self._head = self._label()
-        self._note = self._label()
-        self._finding = self._label()
-        self._cut = self._label()
+        self._head = ElidedLabel(self)
+        self._note = plain_label(self)
+        self._finding = ElidedLabel(self)
+        self._cut = plain_label(self)
         self._open_job = QPushButton(self)
         self._tree = JsonTree(self)
         self._raw = RawView(appearance, self)
@@ -260,6 +288,7 @@ class MessageDetails(QWidget):
         self._search = TreeSearch(self._tree, appearance, self)
         self._lay_out()
         self._connect()
+        self._recolour()
         self.clear()
 
     def add_buttons(self, buttons: Sequence[QWidget]) -> None:
@@ -312,7 +341,7 @@ class MessageDetails(QWidget):
         self._tabs.setTabVisible(_VALUE, False)
         self._tabs.setVisible(frame is not None)
         self._raw.show_bytes(b"" if frame is None else frame.raw)
-        self._head.setText(facts)
+        _say(self._head, facts)
         self._show_note()
         self._show_cut()
         if frame is not None:
@@ -330,14 +359,9 @@ class MessageDetails(QWidget):
     def _is_cut(self, frame: Frame) -> bool:
         return self._timeline is not None and self._timeline.size(self.place) > len(frame.raw)
 
-    def _label(self) -> QLabel:
-        label = plain_label(self)
-        label.setContentsMargins(GAP, 0, GAP, GAP_S)
-        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        return label
-
     def _lay_out(self) -> None:
-        self._head.setContentsMargins(0, 0, 0, 0)
+        self._note.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._cut.setContentsMargins(GAP, 0, GAP, GAP_S)
         self._open_job.setAccessibleName("Show the job")
         self._tree.offer_filters()
         self._tabs.setAccessibleName("Full message")
@@ -352,9 +376,8 @@ class MessageDetails(QWidget):
         self._top.setSpacing(GAP_S)
         self._top.addWidget(self._head, 1)
         self._top.addWidget(self._open_job, 0, Qt.AlignmentFlag.AlignTop)
-        in_column(
-            self._top, self._note, self._finding, (self._tabs, 1), of=self, margins=0, spacing=0
-        )
+        below = in_column(self._note, self._finding, margins=(GAP, 0, GAP, 0), spacing=0)
+        in_column(self._top, below, (self._tabs, 1), of=self, margins=0, spacing=0)
 
     def _connect(self) -> None:
         self._open_job.clicked.connect(self.open_job)
@@ -364,7 +387,7 @@ class MessageDetails(QWidget):
         self._tree.bytes_requested.connect(self._on_bytes_requested)
         self._tabs.currentChanged.connect(self._on_tab_changed)
         self._notes.changed.connect(self._show_note)
-        self._appearance.changed.connect(self._on_appearance_changed)
+        self._appearance.changed.connect(self._recolour)
 
     @Slot()
     def _read_slice(self) -> None:
@@ -397,6 +420,10 @@ class MessageDetails(QWidget):
         if message.is_json:
             self._tree.show_value(message.value)
             self._search.begin()
+            found = () if message.envelope is None else message.envelope.findings
+            fault = place_of_fault(message.value, (*self._findings, *found))
+            if fault:
+                self._tree.go_to(fault)
         else:
             self._tabs.setCurrentIndex(_RAW)
         self._show_job(message)
@@ -405,8 +432,7 @@ class MessageDetails(QWidget):
         """Show why the message is marked, and errors in its form."""
         others = texts(each for each in found if each not in self._findings)
         text = f"Finding: {'; '.join(filter(None, [self._mark, *others]))}"
-        self._finding.setText(one_line(text, _FINDINGS_SHOWN))
-        set_text_colour(self._finding, self._appearance, Tone.WARNING)
+        _say(self._finding, one_line(text, _FINDINGS_SHOWN))
         self._finding.setVisible(bool(self._mark or others))
 
     @Slot()
@@ -418,7 +444,6 @@ class MessageDetails(QWidget):
         if note:
             parts.append(f"Note: {visible(note[:_NOTE_SHOWN], keep_line_ends=True)}")
         self._note.setText(". ".join(parts))
-        set_text_colour(self._note, self._appearance, Tone.ACCENT)
         self._note.setVisible(bool(parts))
 
     def _show_cut(self) -> None:
@@ -465,9 +490,10 @@ class MessageDetails(QWidget):
         self._search.setEnabled(at == _TREE)
 
     @Slot()
-    def _on_appearance_changed(self) -> None:
-        set_text_colour(self._finding, self._appearance, Tone.WARNING)
+    def _recolour(self) -> None:
         set_text_colour(self._note, self._appearance, Tone.ACCENT)
+        for label in self._finding.findChildren(QLabel):
+            set_text_colour(label, self._appearance, Tone.WARNING)
 
     @Slot(object)
     def _on_value_opened(self, value: Any) -> None:
@@ -478,6 +504,12 @@ class MessageDetails(QWidget):
         self._value.show_bytes(text.encode(errors="surrogatepass"), keep_lines=True)
         self._tabs.setTabVisible(_VALUE, True)
         self._tabs.setCurrentIndex(_VALUE)
+
+
+def _say(line: ElidedLabel, text: str) -> None:
+    """Show a text in one line, and all of it in the tool tip."""
+    line.set_text(text)
+    line.setToolTip(plain_tip(text))
 
 
 _SIZE: Final = QSize(760, 560)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QSplitter, QToolButton, QWidget
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.formatting import count, number
-from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
+from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_tip
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.tables import RowKeys
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
+from mcp_progress_monitor.gui.theme import GAP, Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.commands import JUMPS, MARKS, SHOW_JOB
 from mcp_progress_monitor.gui.traffic.controller import TrafficController
@@ -69,7 +70,7 @@ class TrafficPane(QWidget):
             self, model, self.view, self.bar, self.notes, jobs, commands
         )
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
-        self._notice = QLabel(self)
+        self._notice = ElidedLabel(self)
         self._is_divided = False
         model.set_notes(self.notes)
         self._lay_out()
@@ -156,7 +157,7 @@ class TrafficPane(QWidget):
 
     def add_notice(self, text: str) -> None:
         """Show a text below the filter until another message is selected."""
-        self._show_note("\n".join(filter(None, (self._notice.text(), text))))
+        self._show_note(" ".join(filter(None, (self._notice.text(), text))))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc leads back: from the details or the filter to the rows, from those to all rows."""
@@ -196,10 +197,6 @@ class TrafficPane(QWidget):
             self._is_divided = all(sizes)
 
     def _lay_out(self) -> None:
-        self._notice.setTextFormat(Qt.TextFormat.PlainText)
-        self._notice.setWordWrap(True)
-        self._notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._notice.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         self._notice.hide()
         self.bar.add_button(self.view.jump)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -212,7 +209,9 @@ class TrafficPane(QWidget):
         self._splitter.setStretchFactor(1, 2)
         self._splitter.setChildrenCollapsible(True)
         self._splitter.setCollapsible(0, False)
-        in_column(self.bar, self._notice, (self._splitter, 1), of=self, margins=0, spacing=0)
+        # In one line: a text that wraps would make the pane demand more height than it has.
+        notice = in_row(self._notice, margins=(GAP, 0, GAP, 0))
+        in_column(self.bar, notice, (self._splitter, 1), of=self, margins=0, spacing=0)
 
     def _connect_bar(self) -> None:
         self.bar.filter_changed.connect(self._on_filter_changed)
@@ -248,7 +247,8 @@ class TrafficPane(QWidget):
     @Slot(object)
     def _show_note(self, text: str) -> None:
         """Show a text below the filter until the next one."""
-        self._notice.setText(text)
+        self._notice.set_text(text)
+        self._notice.setToolTip(plain_tip(text))
         self._notice.setVisible(bool(text))
 
     @Slot()
@@ -290,6 +290,7 @@ class TrafficPane(QWidget):
         self.details.show()
         if is_first:
             self._splitter.setSizes(_FIRST_SHARES)
+            self.view.scrollTo(self.view.currentIndex())  # which may be out of sight now
 
     @Slot(QModelIndex)
     def _on_activated(self, _index: QModelIndex) -> None:
