@@ -51,9 +51,10 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
-    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.facts import Fact, RequestMade
     from mcp_progress_monitor.recording.recorder import WatchedPlaces
     from mcp_progress_monitor.secrets.references import Keyring
+    from mcp_progress_monitor.sessions.connection.clocks import CallClock
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.store.chains import Origin
     from mcp_progress_monitor.store.resumes import ResumeStore
@@ -120,6 +121,7 @@ class Engine:
             key_of=self._key_of,
             client_of=self.watched.client_of,
             is_behind=self.watched.is_behind,
+            clock_of=self._clock_of,
             saves=True,
             cancel_grace_s=cancel_grace_s,
         )
@@ -178,7 +180,6 @@ class Engine:
         )
         self.jobs: Final = LiveJobs(
             tracker,
-            requests,
             self.resumer,
             self.tasks,
             keeper,
@@ -307,6 +308,12 @@ class Engine:
         is_of_server = first.channel in {Channel.STDERR, Channel.EVENT}
         servers = frozenset({server_name(first.connection)} if is_of_server else ())
         self._publish(frames, facts, changes, servers)
+
+    def _clock_of(self, request: RequestMade) -> CallClock | None:
+        """The clock of the call that a request is made for, which was just queued."""
+        connection = self._manager.connection_of(request.connection)
+        exchange = None if connection is None else connection.outbox.exchange_of(request.number)
+        return None if exchange is None else exchange.clock
 
     def _on_watched(self, taken: TakenChunk, places: WatchedPlaces) -> None:
         """Handle what a tap recorded like the traffic of a connection, without recording it."""

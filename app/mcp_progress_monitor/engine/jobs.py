@@ -10,16 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcp_progress_monitor.engine.keeper import Keeper
-    from mcp_progress_monitor.engine.requests import Requests
     from mcp_progress_monitor.engine.resumer import Resumer
     from mcp_progress_monitor.engine.tasks import Tasks
-    from mcp_progress_monitor.tracker.snapshot import (
-        ChangeSet,
-        Clocks,
-        JobDetail,
-        JobId,
-        JobSnapshot,
-    )
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId
 
 
 class LiveJobs(Jobs):
@@ -28,7 +21,6 @@ class LiveJobs(Jobs):
     def __init__(
         self,
         tracker: Tracker,
-        requests: Requests,
         resumer: Resumer,
         tasks: Tasks,
         keeper: Keeper,
@@ -38,17 +30,11 @@ class LiveJobs(Jobs):
     ) -> None:
         """Changes go to `publish`; `read_attempts` publishes a job's earlier attempts."""
         super().__init__(tracker, now)
-        self._requests = requests
         self._resumer = resumer
         self._tasks = tasks
         self._keeper = keeper
         self._publish = publish
         self._read_attempts = read_attempts
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now, with its clocks; None if there is no such job."""
-        now = self._now()
-        return self._tracker.snapshot(job, now, self._clocks(job, now))
 
     def detail(self, job: JobId) -> JobDetail | None:
         """The detail of a job; None if there is no such job.
@@ -56,13 +42,7 @@ class LiveJobs(Jobs):
         Attempts of earlier runs of the program follow in an update.
         """
         self._read_attempts(job)
-        now = self._now()
-        return self._tracker.detail(job, now, self._clocks(job, now))
-
-    def _clocks(self, job: JobId, now: float) -> Clocks | None:
-        """The limits of a job that we wait for; None for others."""
-        clock = self._requests.clock_of(job)
-        return None if clock is None else clock.read(now)
+        return super().detail(job)
 
     async def forget(self, jobs: Iterable[JobId]) -> None:
         """Delete the saved tokens of `jobs` and their rows; running ones stay.

@@ -151,7 +151,6 @@ class Requests:
         self._settled = settled
         self._runs = runs
         self._now = now
-        self._kept: dict[JobId, CallClock] = {}
         self.default_limits: DefaultLimits = DEFAULT_LIMITS
         """Limits of calls for which neither user nor server set any."""
 
@@ -214,6 +213,8 @@ class Requests:
             connection.outbox.send_cancel(exchange, "Cancelled by the caller")
             connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
             raise
+        finally:
+            self._stop_clock(self._job_of(exchange), exchange.clock)
         text = ""
         if end in {ExchangeEnd.IDLE_TIMEOUT, ExchangeEnd.TOTAL_TIMEOUT}:
             text = await self._run_out(connection, exchange)
@@ -296,21 +297,20 @@ class Requests:
     @contextlib.contextmanager
     def keeping(self, job: JobId, clock: CallClock) -> Iterator[None]:
         """Use `clock` for a job whose request was answered, and which continues."""
-        self._kept[job] = clock
+        self._tracker.set_clock(job, clock)
         try:
             yield
         finally:
-            if self._kept.get(job) is clock:
-                del self._kept[job]
+            self._stop_clock(job, clock)
 
     def clock_of(self, job: JobId) -> CallClock | None:
         """The clock of a job that we wait for; None for others."""
-        if job in self._kept:
-            return self._kept[job]
-        for _, exchange in self.waiting(job):
-            if exchange.end is None:
-                return exchange.clock
-        return None
+        clock = self._tracker.clock_of(job)
+        return clock if isinstance(clock, CallClock) else None
+
+    def _stop_clock(self, job: JobId | None, clock: CallClock) -> None:
+        if job is not None and self._tracker.clock_of(job) is clock:
+            self._tracker.set_clock(job, None)
 
     def held_by(self, question: Question) -> tuple[JobId, ...]:
         """The jobs whose clocks an open question holds; empty if unknown."""

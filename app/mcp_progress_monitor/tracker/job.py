@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import PartReceived, StreamBroken, StreamResumed
     from mcp_progress_monitor.tracker.chain import Chain
     from mcp_progress_monitor.tracker.endings import JobEnding
+    from mcp_progress_monitor.tracker.snapshot import Clocks
 
 # Skips the named tuple's own constructor.
 _new = tuple.__new__
@@ -64,6 +65,13 @@ class ProgressHistory:
         self.rates: Rates | None = None
 
 
+class JobClock(Protocol):
+    """Limits of a call that are counted down elsewhere."""
+
+    def read(self, now: float) -> Clocks:
+        """The limits at `now`."""
+
+
 class Job:
     """One long operation, from its request to its end.
 
@@ -78,7 +86,8 @@ class Job:
     `pauses` are the times between attempts, `paused_s` their sum. With `is_fresh`, numbers of an
     earlier attempt prove nothing against the next tick. `task` is its task on the server,
     `questions` what is asked for it, `parent` the job on whose behalf it was requested, `parts`
-    what arrived of its outcome before the reply: all None with most jobs. `heard_at` is the newest
+    what arrived of its outcome before the reply: all None with most jobs. `clock` counts down the
+    limits of a call of ours that is being waited for. `heard_at` is the newest
     message except ticks.
     """
 
@@ -91,6 +100,7 @@ class Job:
         "cancel_grace_s",
         "cancel_reason",
         "chain",
+        "clock",
         "ended_at",
         "failure",
         "first",
@@ -131,6 +141,7 @@ class Job:
         self.id = job
         self.request = self.first = request
         self.chain: Chain | None = None
+        self.clock: JobClock | None = None
         self.task: JobTask | None = None
         self.questions: JobQuestions | None = None
         self.stream: JobStream | None = None
@@ -440,6 +451,7 @@ class Job:
         self.state = ending.state
         self.failure = ending.failure
         self.ended_at = at
+        self.clock = None
         if self.stream is not None:
             self.stream.settle()
         self.is_automatic = self.is_automatic and ending.state is JobState.RESUMABLE

@@ -20,16 +20,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.tracker.chain import Chain
     from mcp_progress_monitor.tracker.job import Job
-    from mcp_progress_monitor.tracker.snapshot import Clocks
 
 
 _UNFOLLOWED: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.LOST})
 """States of a job whose task may continue on its server although its client is gone."""
 
 
-def snapshot_of(
-    job: Job, now: float, clocks: Clocks | None = None, watched_client: str | None = None
-) -> JobSnapshot:
+def snapshot_of(job: Job, now: float, watched_client: str | None = None) -> JobSnapshot:
     """The job at `now`; an ended job as it was at its end.
 
     `watched_client` is the client that made it, if that is not us.
@@ -75,7 +72,7 @@ def snapshot_of(
         failure=job.failure,
         reply_size=None if job.answer is None else job.answer.size,
         is_automatic=job.is_automatic,
-        clocks=clocks,
+        clocks=None if job.clock is None else job.clock.read(now),
         watched_client=watched_client,
         **_of_few(job, now, is_ours=watched_client is None),
     )
@@ -161,16 +158,14 @@ def _pace(
     return rate, time_left(as_float(total) - as_float(job.progress), rates.pace(), passed)
 
 
-def detail_of(
-    job: Job, now: float, clocks: Clocks | None = None, watched_client: str | None = None
-) -> JobDetail:
+def detail_of(job: Job, now: float, watched_client: str | None = None) -> JobDetail:
     """The details of the job."""
     history, chain = job.history, job.chain
     running = None
     if not job.state.is_over:
         running = attempt_of(job, job.state)._replace(client=watched_client)
     return JobDetail(
-        snapshot=snapshot_of(job, now, clocks, watched_client),
+        snapshot=snapshot_of(job, now, watched_client),
         params=job.first.params,
         answer=job.answer,
         ticks=tuple(map(fact_of, job.ticks)),

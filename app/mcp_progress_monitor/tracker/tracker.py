@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.protocol.frames import FactRun, PlainTick
     from mcp_progress_monitor.tracker.chain import Restored
-    from mcp_progress_monitor.tracker.snapshot import Clocks
+    from mcp_progress_monitor.tracker.job import JobClock
 
 CANCEL_GRACE_S: Final = 5.0  # default silence after a cancel that counts as its confirmation
 _LOOKS: Final = 8
@@ -64,6 +64,10 @@ def _never_behind(_connection: str) -> bool:
     return False
 
 
+def _no_clock(_request: RequestMade) -> None:
+    """Nobody waits for the reply, as in a recording."""
+
+
 class Tracker:
     """All jobs of the program, derived only from facts. Time is passed in, monotonic seconds."""
 
@@ -73,6 +77,7 @@ class Tracker:
         key_of: Callable[[str], str] = server_name,
         client_of: Callable[[str], str | None] = _nobody,
         is_behind: Callable[[str], bool] = _never_behind,
+        clock_of: Callable[[RequestMade], JobClock | None] = _no_clock,
         *,
         saves: bool = False,
         cancel_grace_s: float = CANCEL_GRACE_S,
@@ -82,8 +87,10 @@ class Tracker:
         For `key_of`, which identifies a connection's server, and `saves` see `Chains`. Silence of
         `cancel_grace_s` after a cancel counts as its confirmation. `client_of` returns the client
         of a connection that is only watched, and None for one of ours; `is_behind` whether more of
-        a connection was received than was read (see `apply_behind`).
+        a connection was received than was read (see `apply_behind`), `clock_of` the clock of the
+        call that a request is made for.
         """
+        self._clock_of = clock_of
         self._client_of = client_of
         self.cancel_grace_s: Final = cancel_grace_s
         self._rows = Rows(limits, self._forget)
@@ -260,6 +267,12 @@ class Tracker:
         """Begin or continue a job, if the request is one."""
         if self._rows.of_request(fact.number) is not None:
             return
+        self._take_request(fact, changes)
+        job = self._rows.of_request(fact.number)
+        if job is not None and fact.sender is Side.CLIENT:
+            job.clock = self._clock_of(fact)
+
+    def _take_request(self, fact: RequestMade, changes: PendingChanges) -> None:
         if fact.resume_token is not None and self.chains.take_request(fact, changes):
             return
         if self._questions.take_retry(fact, changes):
@@ -452,19 +465,30 @@ class Tracker:
         """Remove those of `jobs` that are over and cannot be resumed."""
         return ChangeSet(removed=tuple(job.id for job in self._rows.remove(jobs)))
 
-    def snapshot(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobSnapshot | None:
+    def snapshot(self, job: JobId, now: float) -> JobSnapshot | None:
         """A snapshot of a job with its clocks; None if there is no such job."""
         known = self._rows.by_id.get(job)
         if known is None:
             return None
-        return snapshot_of(known, now, clocks, self._client_of(known.request.connection))
+        return snapshot_of(known, now, self._client_of(known.request.connection))
 
-    def detail(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobDetail | None:
+    def detail(self, job: JobId, now: float) -> JobDetail | None:
         """The details of a job; None if there is no such job."""
         known = self._rows.by_id.get(job)
         if known is None:
             return None
-        return detail_of(known, now, clocks, self._client_of(known.request.connection))
+        return detail_of(known, now, self._client_of(known.request.connection))
+
+    def set_clock(self, job: JobId, clock: JobClock | None) -> None:
+        """Let `clock` count down the limits of a job; None when it is no longer waited for."""
+        known = self._rows.by_id.get(job)
+        if known is not None:
+            known.clock = clock
+
+    def clock_of(self, job: JobId) -> JobClock | None:
+        """The clock of a job that is being waited for; None for others."""
+        known = self._rows.by_id.get(job)
+        return None if known is None else known.clock
 
     def request_of(self, job: JobId) -> RequestMade | None:
         """The newest request of a job; None if there is no such job."""

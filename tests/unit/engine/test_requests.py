@@ -14,6 +14,7 @@ from mcp_progress_monitor.engine.requests import Requests
 from mcp_progress_monitor.engine.task_runs import TaskRuns
 from mcp_progress_monitor.engine.updates import LiveTracker
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.protocol.facts import RequestMade
 from mcp_progress_monitor.protocol.frames import FactRun, Frame
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
 from mcp_progress_monitor.sessions.connection.connection import Connection
@@ -47,7 +48,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.server = PlayedServer(by_method())
-        self.tracker = Tracker()
+        self.tracker = Tracker(clock_of=self._clock_of)
         self.reported: list[ChangeSet] = []
         self.now = Clock().monotonic() + 1000  # after whatever is sent
         self.connection_: Connection = connection_to(self.server)
@@ -78,6 +79,10 @@ class Desk:
 
     def connection_of(self, connection: str) -> Connection | None:
         return self.connection_ if connection == self.connection_.id else None
+
+    def _clock_of(self, request: RequestMade) -> CallClock | None:
+        exchange = self.connection_.outbox.exchange_of(request.number)
+        return None if exchange is None else exchange.clock
 
     def definition(self, _name: str) -> StdioDefinition:
         return self.reached
@@ -213,7 +218,21 @@ async def test_a_clock_is_kept_for_a_job_whose_request_was_answered() -> None:
             assert at.requests.clock_of(job) is clock
             at.calls.extend(job, idle_s=1, total_s=1)
             assert clock.limits == Limits(8, 9)
-        assert at.requests.clock_of(job) is not clock
+        assert at.requests.clock_of(job) is None
+
+
+async def test_a_snapshot_has_the_clock_of_its_call_until_the_call_ends() -> None:
+    async with broker() as at:
+        connection, exchange = at.requests.ask(CALL)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(at.requests.complete, connection, exchange)
+            with anyio.fail_after(5):
+                while not at.tracker.jobs():
+                    await anyio.lowlevel.checkpoint()
+            job = at.tracker.jobs()[0]
+            assert at.job(job).clocks == exchange.clock.read(at.now)
+            at.requests.release(job)
+        assert at.job(job).clocks is None
 
 
 async def test_a_change_of_limits_is_published_and_a_refused_one_is_not() -> None:
