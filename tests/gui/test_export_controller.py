@@ -74,7 +74,7 @@ class Bench:
         await self.ended()
 
     def said(self) -> str:
-        return self.window.statusBar().currentMessage()
+        return self.exports.row.text
 
 
 def _session() -> Session:
@@ -117,7 +117,8 @@ async def test_the_report_of_a_job_is_saved_and_it_is_reported_where(
     assert "login &lt;b&gt;" in written
     assert "Progress did not increase" in written
     assert "hunter2" not in written
-    assert bench.said() == f"Saved {tmp_path / 'r.html'}, without secrets"
+    assert bench.said() == "Saved r.html, without secrets"
+    assert bench.exports.row.toolTip() == str(tmp_path / "r.html")
 
 
 async def test_secrets_stay_only_where_that_is_chosen(bench: Bench, tmp_path: Path) -> None:

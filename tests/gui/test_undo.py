@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QToolButton
 from pytestqt.qtbot import QtBot
 
-from mcp_progress_monitor.gui import undo
+from mcp_progress_monitor.gui import status_row
 from mcp_progress_monitor.gui.undo import UndoOffer
 
 
@@ -47,7 +47,7 @@ def test_the_key_undoes_it_as_well(window: QMainWindow) -> None:
 def test_a_removal_is_final_after_the_next_one_or_the_time_limit(
     qtbot: QtBot, window: QMainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(undo, "OFFERED_MS", 1)
+    monkeypatch.setattr(status_row, "SHOWN_MS", 1)
     offer = UndoOffer(window)
     done: list[str] = []
     offer.offer("Removed a.", lambda: done.append("a undone"), lambda: done.append("a final"))

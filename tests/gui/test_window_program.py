@@ -38,4 +38,4 @@ async def test_every_pane_can_export(data_dir: Path, tmp_path: Path) -> None:
             "Export filtered or selected messages",
         ]
         window.traffic_pane.controller.snippet_requested.emit(1)
-        assert window.statusBar().currentMessage() or window.notices.errors()
+        assert program.exports.row.text or window.notices.errors()

@@ -31,6 +31,7 @@ from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.jobs import commands
+from mcp_progress_monitor.gui.status_row import SavedRow
 from mcp_progress_monitor.gui.window_commands import EXPORT
 from mcp_progress_monitor.path_checks import is_there
 
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 _SLICE_S: Final = 0.008
 _BLOCK: Final = 1024 * 1024
-_MESSAGE_MS: Final = 20_000
 _NAME: Final = 60
 
 
@@ -117,6 +117,7 @@ class ExportController(QObject):
         super().__init__(parent)
         self._parent = parent
         self._status = status
+        self.row: Final = SavedRow(status, report)
         self._source = source
         self._tasks = tasks
         self._report = report
@@ -166,7 +167,7 @@ class ExportController(QObject):
             self._report(error.details)
             return
         QGuiApplication.clipboard().setText(code)
-        self._say("Copied the call as a Python program without secrets")
+        self.row.say("Copied the call as a Python program without secrets")
 
     def _name_of(self, job: JobId, what: str) -> str:
         snapshot = self._source.jobs.snapshot(job)
@@ -202,10 +203,11 @@ class ExportController(QObject):
                 await anyio.to_thread.run_sync(file.finish)
             finally:
                 file.abandon()
-            self._say(self._done(path, with_secrets))
+            self.row.offer(path, "including secrets" if with_secrets else "without secrets")
             self.saved.emit(path)
         if scope.cancelled_caught:
-            self._say(f"Cancelled: {formatting.one_line(str(path))} was not saved")
+            name = formatting.one_line(path.name)
+            self.row.say(f"Cancelled: {name} was not saved", formatting.one_line(str(path)))
 
     @contextlib.contextmanager
     def _bar(self, what: str) -> Iterator[WorkBar]:
@@ -227,15 +229,6 @@ class ExportController(QObject):
         except FilterError as error:
             what = "Cannot read the filter"
             raise UserError(ErrorDetails(what, detail=str(error))) from error
-
-    def _done(self, path: Path, with_secrets: bool) -> str:
-        where = formatting.one_line(str(path))
-        if with_secrets:
-            return f"Saved {where}, including secrets"
-        return f"Saved {where}, without secrets"
-
-    def _say(self, text: str) -> None:
-        self._status.showMessage(text, _MESSAGE_MS)
 
 
 def _block(made: Iterator[bytes]) -> bytes | None:
