@@ -98,7 +98,14 @@ class LazyPanes(QObject):
         from mcp_progress_monitor.gui.jobs.pane import JobPane  # late, as all of them: see above
 
         findings = JobFindings(self._models.findings, self._appearance)
-        pane = JobPane(self._appearance, self._on_jobs, self._window, self._models.jobs, findings)
+        pane = JobPane(
+            self._appearance,
+            self._on_jobs,
+            self._window,
+            self._models.jobs,
+            findings,
+            self._models.traffic.timeline.raw_of,
+        )
         findings.jump_requested.connect(self.finding_opened)
         self._models.when_followed(lambda source: pane.set_source(source.jobs))
         pane.setMinimumHeight(_JOB_PANE_HEIGHT)

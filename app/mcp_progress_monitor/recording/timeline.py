@@ -261,6 +261,12 @@ class Timeline:
         is_here = place is not None and place >= self.first and place not in self.gap
         return place if is_here else None
 
+    def raw_of(self, number: int) -> bytes | None:
+        """All bytes of the frame with that number; None if it is gone or never existed."""
+        place = self.place_of(number)
+        frame = None if place is None else self.frame(place)
+        return None if frame is None else frame.raw
+
     def mark(self, numbers: Iterable[int]) -> None:
         """Mark the frames with these numbers as violations."""
         for number in self.columns.mark_newest(numbers):

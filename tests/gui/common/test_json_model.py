@@ -46,7 +46,7 @@ def test_names_values_and_types_are_shown() -> None:
         ("z", "null", "null"),
         ("o", '{"x": 1}', "object, 1"),
         ("l", "[1]", "array, 1"),
-        ("e", "9 B, too large for the tree: see Raw", "large"),
+        ("e", "9 B, too large for the tree: see the raw bytes", "large"),
     ]
 
 

@@ -231,7 +231,7 @@ class JsonTreeModel(QAbstractItemModel):
         if node.span is not None:
             return ""
         if isinstance(node.value, Elided):
-            return f"{size(node.value.size)}, too large for the tree: see Raw"
+            return f"{size(node.value.size)}, too large for the tree: see the raw bytes"
         return compact(node.value, _PREVIEW)
 
     def _type(self, node: JsonNode) -> str:

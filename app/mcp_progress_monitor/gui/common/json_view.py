@@ -26,7 +26,7 @@ from mcp_progress_monitor.protocol.jsonrpc import Elided
 from mcp_progress_monitor.wording.content import pretty, scalar, searchable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _OPENED: Final = 3  # levels opened at first: message, params, arguments
 _SEARCHED: Final = 200  # characters of a value that are searched
@@ -337,8 +337,23 @@ def _text() -> SearchTexts:
     )
 
 
+def _no_bytes() -> None:
+    return None
+
+
+def _is_outline(value: Any, levels: int = 3) -> bool:
+    """Return whether parts of a value were not decoded, as of a large message."""
+    if isinstance(value, dict | list) and levels:
+        members = value.values() if isinstance(value, dict) else value[:1]
+        return any(_is_outline(member, levels - 1) for member in members)
+    return isinstance(value, Elided)
+
+
 class JsonPage(QSplitter):
-    """The tree, with a view of one full value when requested."""
+    """The tree, with a view of one full value when requested.
+
+    Of a message too large to decode, the raw bytes stand below the tree.
+    """
 
     search_requested = Signal(object)  # text to search Traffic for
 
@@ -350,18 +365,28 @@ class JsonPage(QSplitter):
         self.whole = RawView(appearance, self)
         self.whole.setAccessibleName("Full value")
         self.whole.hide()
+        self._raw: bytes | None = None
         self.addWidget(self.tree)
         self.addWidget(self.whole)
         self.setChildrenCollapsible(False)
         self.tree.value_opened.connect(self._on_value_opened)
         self.tree.search_requested.connect(self.search_requested)
 
-    def show_value(self, value: Any) -> None:
-        self.whole.hide()
+    def show_value(self, value: Any, read_raw: Callable[[], bytes | None] = _no_bytes) -> None:
+        """Show a value; `read_raw` returns the message that it is from, None if that is gone."""
         self.tree.show_value(value)
+        self._raw = read_raw() if _is_outline(value) else None
+        self._show_raw()
+
+    def _show_raw(self) -> None:
+        self.whole.show_bytes(self._raw or b"")
+        self.whole.setVisible(self._raw is not None)
 
     @Slot(object)
     def _on_value_opened(self, value: Any) -> None:
+        if isinstance(value, Elided):
+            self._show_raw()
+            return
         text = value if isinstance(value, str) else pretty(value)
         self.whole.show_bytes(text.encode("utf-8", "surrogatepass"), keep_lines=True)
         self.whole.show()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
@@ -15,7 +16,7 @@ from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
 from mcp_progress_monitor.gui.jobs.header import JobHeader
 from mcp_progress_monitor.gui.jobs.history import HistorySection
-from mcp_progress_monitor.gui.jobs.result_view import ResultView
+from mcp_progress_monitor.gui.jobs.result_view import RawOf, ResultView, no_raw
 from mcp_progress_monitor.gui.jobs.server_requests import ServerRequestsSection
 from mcp_progress_monitor.gui.jobs.task import TaskSection
 from mcp_progress_monitor.gui.jobs.ticks import TicksSection
@@ -54,13 +55,18 @@ class JobPane(QWidget):
         parent: QWidget | None = None,
         rows: JobsModel | None = None,
         findings: JobSection | None = None,
+        raw_of: RawOf = no_raw,
     ) -> None:
-        """`actions` are those of the job list; `findings`, if given, are a separate section."""
+        """`actions` are those of the job list; `findings`, if given, are a separate section.
+
+        `raw_of` reads messages that are too large to decode.
+        """
         super().__init__(parent)
         self.findings = findings
         self.commands: Final = actions
         self._appearance = appearance
         self._rows = rows
+        self._raw_of = raw_of
         self._source: Jobs | None = None
         self._job: JobId | None = None
         self._request_of: JobId | None = None
@@ -69,7 +75,7 @@ class JobPane(QWidget):
         self.history = HistorySection(appearance, self)
         self.ticks = TicksSection(appearance, self)
         self.request = JsonPage(appearance, "Request as a tree", self)
-        self.result = ResultView(appearance, self)
+        self.result = ResultView(appearance, self, raw_of)
         self.attempts = AttemptsSection(actions, self)
         self.server_requests = ServerRequestsSection(self)
         self.task = TaskSection(appearance, self)
@@ -183,7 +189,8 @@ class JobPane(QWidget):
             self.result.show_result(detail.snapshot, detail.answer)
         elif section is self.request and self._request_of != self._job:
             self._request_of = self._job
-            self.request.show_value(detail.params)
+            raw = partial(self._raw_of, detail.snapshot.request)
+            self.request.show_value(detail.params, raw)
 
     def _keep_time(self, detail: JobDetail) -> None:
         state = detail.snapshot.state

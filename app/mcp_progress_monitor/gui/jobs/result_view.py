@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QPalette
@@ -24,8 +25,18 @@ from mcp_progress_monitor.gui.theme import GAP_L, Appearance, Tone
 from mcp_progress_monitor.wording.content import PartKind, ResultPart, parts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_progress_monitor.protocol.facts import RequestAnswered
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+
+RawOf: TypeAlias = "Callable[[int], bytes | None]"
+"""Returns the bytes of the message with a number; None if it is gone."""
+
+
+def no_raw(_number: int) -> None:
+    return None
 
 
 class ResultView(QWidget):
@@ -33,8 +44,11 @@ class ResultView(QWidget):
 
     search_requested = Signal(object)  # text to search Traffic for
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, parent: QWidget | None = None, raw_of: RawOf = no_raw
+    ) -> None:
         super().__init__(parent)
+        self._raw_of = raw_of
         self._appearance = appearance
         self._answer: RequestAnswered | None = None
         self._parts: list[ResultPart] = []
@@ -117,5 +131,7 @@ class ResultView(QWidget):
             self.image.show_base64(part.value)
             self._shown.setCurrentWidget(self.image)
         else:
-            self.tree.show_value(part.value)
+            answer = self._answer
+            number = 0 if answer is None else answer.number
+            self.tree.show_value(part.value, partial(self._raw_of, number))
             self._shown.setCurrentWidget(self.tree)
