@@ -22,7 +22,7 @@ _MACHINE_BOUND = re.compile(
     )
 )
 
-_WORDS = (
+_NAMES = (
     *("/work", "/root", "/opt/", "/home/", "/Users/", "\\Users\\"),
     *("hosted.", "pypi", "npm", "pkg.dev", "artifactory", "index-url", "find-links", "--hash"),
 )
@@ -31,7 +31,7 @@ _WORDS = (
 
 def machine_bound(text: str) -> list[str]:
     """Find registry addresses and absolute paths of one particular machine."""
-    if not any(word in text for word in _WORDS):
+    if not any(word in text for word in _NAMES):
         return []
     return [found.group() for found in _MACHINE_BOUND.finditer(text)]
 

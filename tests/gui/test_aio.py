@@ -15,7 +15,7 @@ from tests.patience import PATIENCE_S
 pytestmark = pytest.mark.anyio
 
 
-class _Told:
+class _Reports:
     def __init__(self) -> None:
         self.errors: list[ErrorDetails] = []
         self.bugs: list[BaseException] = []
@@ -29,7 +29,7 @@ async def _fail(error: Exception) -> None:
 
 
 async def test_an_error_in_a_task_is_reported_with_a_message_and_the_others_go_on() -> None:
-    reported, done = _Told(), anyio.Event()
+    reported, done = _Reports(), anyio.Event()
 
     async def goes_on() -> None:
         done.set()
@@ -44,7 +44,7 @@ async def test_an_error_in_a_task_is_reported_with_a_message_and_the_others_go_o
 
 
 async def test_an_error_of_our_own_is_reported_apart_from_errors() -> None:
-    reported, error = _Told(), ValueError("ours")
+    reported, error = _Reports(), ValueError("ours")
     async with reported.tasks() as tasks:
         tasks.start("fails", _fail, error)
         with anyio.fail_after(PATIENCE_S):
@@ -55,7 +55,7 @@ async def test_an_error_of_our_own_is_reported_apart_from_errors() -> None:
 
 
 async def test_leaving_cancels_what_still_runs_and_waits_for_it() -> None:
-    reported, ended, started = _Told(), [], anyio.Event()
+    reported, ended, started = _Reports(), [], anyio.Event()
 
     async def runs_for_ever() -> None:
         try:
@@ -71,7 +71,7 @@ async def test_leaving_cancels_what_still_runs_and_waits_for_it() -> None:
 
 
 async def test_of_many_tasks_a_few_start_in_a_turn_and_each_error_is_reported() -> None:
-    reported, started = _Told(), []
+    reported, started = _Reports(), []
 
     async def start(number: int) -> None:
         started.append(number)
@@ -90,7 +90,7 @@ async def test_of_many_tasks_a_few_start_in_a_turn_and_each_error_is_reported() 
 
 
 async def test_a_task_after_the_end_is_not_started() -> None:
-    reported = _Told()
+    reported = _Reports()
     async with reported.tasks() as tasks:
         pass
     tasks.start("late", _fail, ValueError("never raised"))

@@ -231,12 +231,12 @@ async def test_marks_are_kept_beside_the_first_part_whichever_was_opened(
     assert not (tmp_path / "night.2.mcprec.notes.json").exists()
 
 
-async def test_a_picture_is_saved(recording: Path, data_dir: Path) -> None:
-    picture = data_dir / "window.png"
-    made = RecordingOptions(Playback(recording), data_dir, screenshot=picture, after_s=0.1)
+async def test_a_screenshot_is_saved(recording: Path, data_dir: Path) -> None:
+    file = data_dir / "window.png"
+    made = RecordingOptions(Playback(recording), data_dir, screenshot=file, after_s=0.1)
     program = RecordingProgram(application(), made)
     assert await program.run() == 0
-    assert QImage(str(picture)).width() >= 900
+    assert QImage(str(file)).width() >= 900
     program.window.deleteLater()
 
 

@@ -259,7 +259,7 @@ def test_what_is_known_of_a_server_fits_into_two_lines_at_the_first_width(
     assert all(metrics.horizontalAdvance(line) <= 150 for line in lines)
 
 
-def test_words_beyond_the_last_line_stay_on_it_to_be_elided(servers: ServerList) -> None:
+def test_text_beyond_the_last_line_stays_on_it_to_be_elided(servers: ServerList) -> None:
     text = "This program could not be started because it is not there " * 4
     first, rest = wrapped(text, servers.font(), 150, 2)
     assert f"{first} {rest}" == text.strip()
@@ -345,7 +345,7 @@ def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerL
 
 
 @pytest.mark.parametrize(
-    ("text", "command", "told"),
+    ("text", "command", "expected"),
     [
         ("Edit…", on_servers.EDIT, "down"),
         ("Clone", on_servers.CLONE, "down"),
@@ -358,13 +358,13 @@ def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerL
     ],
 )
 def test_each_request_about_a_saved_server_is_reported(
-    servers: ServerList, text: str, command: Command, told: object
+    servers: ServerList, text: str, command: Command, expected: object
 ) -> None:
     keep(servers, "up", "down", "bad")
     choose(servers, 1)
     said = asked(servers, command)
     action_of(servers, text).trigger()
-    assert said == [told]
+    assert said == [expected]
 
 
 def test_servers_are_moved_by_keys_within_their_like(servers: ServerList) -> None:
@@ -456,7 +456,7 @@ def test_many_servers_can_be_filtered_and_escape_shows_all(
         ({"error": ErrorDetails("No list")}, "server-connected"),
     ],
 )
-def test_what_needs_the_user_is_seen_in_the_icon_and_in_the_colour_of_the_words(
+def test_what_needs_the_user_is_seen_in_the_icon_and_in_the_colour_of_the_text(
     changes: dict[str, Any], icon: str
 ) -> None:
     face = face_of(ServerRow(server("a", state=ServerState.CONNECTED, **changes)))

@@ -109,9 +109,9 @@ from mcp_progress_monitor.gui.startup import fill_in_one_thread
 application = QGuiApplication(sys.argv)
 fill_in_one_thread()
 before = len(os.listdir("/proc/self/task"))
-picture = QImage(500, 500, QImage.Format.Format_ARGB32_Premultiplied)
-painter = QPainter(picture)
-painter.fillRect(picture.rect(), QLinearGradient(0, 0, 500, 500))
+image = QImage(500, 500, QImage.Format.Format_ARGB32_Premultiplied)
+painter = QPainter(image)
+painter.fillRect(image.rect(), QLinearGradient(0, 0, 500, 500))
 painter.end()
 print(len(os.listdir("/proc/self/task")) - before, "QT_NO_GUI_THREADPOOL" in os.environ)
 """

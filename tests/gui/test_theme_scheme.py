@@ -48,8 +48,8 @@ def test_an_empty_box_can_be_seen_in_both_schemes(qtbot: QtBot, choice: ThemeCho
         box = QCheckBox()
         qtbot.addWidget(box)
         box.resize(box.sizeHint())
-        picture = box.grab().toImage()
-        row = [picture.pixelColor(x, box.height() // 2).lightnessF() for x in range(box.width())]
+        image = box.grab().toImage()
+        row = [image.pixelColor(x, box.height() // 2).lightnessF() for x in range(box.width())]
         ground = QGuiApplication.palette().color(QPalette.ColorRole.Base).lightnessF()
         assert max(abs(each - ground) for each in row) > 0.2
 

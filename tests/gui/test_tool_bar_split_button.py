@@ -36,7 +36,7 @@ def is_menu_open(button: QToolButton) -> bool:
     return is_open
 
 
-def test_a_click_on_the_words_acts(qtbot: QtBot, button: QToolButton) -> None:
+def test_a_click_on_the_text_acts(qtbot: QtBot, button: QToolButton) -> None:
     with qtbot.waitSignal(button.clicked):
         QTest.mouseClick(button, LEFT, PLAIN, QPoint(60, 15))
     assert not is_menu_open(button)

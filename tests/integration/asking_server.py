@@ -26,8 +26,8 @@ SOURCE = textwrap.dedent("""
 
     def haiku() -> Sample:
         text = types.TextContent(type="text", text="Write a haiku")
-        picture = types.ImageContent(type="image", data="aGVsbG8=", mime_type="image/png")
-        messages = [types.SamplingMessage(role="user", content=[text, picture])]
+        image = types.ImageContent(type="image", data="aGVsbG8=", mime_type="image/png")
+        messages = [types.SamplingMessage(role="user", content=[text, image])]
         tool = types.Tool(name="count", input_schema={"type": "object"})
         return Sample(messages, max_tokens=50, tools=[tool])
 

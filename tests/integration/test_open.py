@@ -42,7 +42,9 @@ def said(errors: str) -> list[str]:
     return [line for line in errors.splitlines() if "This plugin does not support" not in line]
 
 
-def test_what_a_call_recorded_is_shown_and_a_picture_saved(recording: Path, data_dir: Path) -> None:
+def test_what_a_call_recorded_is_shown_and_a_screenshot_saved(
+    recording: Path, data_dir: Path
+) -> None:
     before = recording.read_bytes()
     screenshot = data_dir / "window.png"
     arguments = ("--screenshot", str(screenshot), "--after", "2", "--data-dir", str(data_dir))
@@ -62,8 +64,8 @@ def test_looking_at_a_recording_records_nothing(recording: Path, data_dir: Path)
     assert not (data_dir / "recordings").exists()
 
 
-def test_a_foreign_file_ends_with_code_8_and_words(tmp_path: Path) -> None:
-    foreign = tmp_path / "picture.mcprec"
+def test_a_foreign_file_ends_with_code_8_and_a_message(tmp_path: Path) -> None:
+    foreign = tmp_path / "image.mcprec"
     foreign.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(10_000))
     done = run("open", str(foreign))
     assert (done.code, done.out) == (8, "")

@@ -161,7 +161,7 @@ async def test_a_command_that_does_not_exist_is_named() -> None:
     assert error.where == "no-such-command-anywhere"
 
 
-async def test_a_server_that_exits_at_once_tells_its_code_and_last_words() -> None:
+async def test_a_server_that_exits_at_once_tells_its_code_and_last_lines() -> None:
     error = await error_of(server_definition("--profile", "exit"))
     assert "exit code 3" in error.what
     assert "DEMO_API_KEY is not set" in error.detail

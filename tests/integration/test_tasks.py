@@ -297,7 +297,7 @@ async def test_a_task_that_its_server_forgets_is_reported_as_such(place: Place, 
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_task_whose_time_is_over_is_lost_with_words(place: Place, era: Era) -> None:
+async def test_a_task_whose_time_is_over_is_lost_with_a_message(place: Place, era: Era) -> None:
     async with running(place, era=era) as (engine, _watch):
         outcome = await called(engine, "task_never_ends", era, ttl_s=1)
         assert outcome.state is JobState.LOST

@@ -84,7 +84,7 @@ def screenshot(tmp_path: Path) -> Path:
     return tmp_path / "window.png"
 
 
-def test_the_demo_saves_a_picture_and_ends_cleanly(start: Start, screenshot: Path) -> None:
+def test_the_demo_saves_a_screenshot_and_ends_cleanly(start: Start, screenshot: Path) -> None:
     window = start("--demo", "--screenshot", str(screenshot), "--after", "2")
     assert _end(window, within_s=25) == (0, "")
     image = QImage(str(screenshot))
@@ -93,7 +93,7 @@ def test_the_demo_saves_a_picture_and_ends_cleanly(start: Start, screenshot: Pat
     assert len(colours) > 20  # an empty or black window has one or two
 
 
-def test_a_picture_that_cannot_be_saved_is_an_error_with_a_message(
+def test_a_screenshot_that_cannot_be_saved_is_an_error_with_a_message(
     start: Start, data_dir: Path
 ) -> None:
     missing = data_dir / "missing" / "window.png"

@@ -342,7 +342,7 @@ def test_arguments_are_summed_up_on_one_line(arguments: dict[str, object], line:
     assert formatting.summary(arguments) == line
 
 
-def test_a_summary_of_anything_but_json_is_its_words() -> None:
+def test_a_summary_of_anything_but_json_is_its_text() -> None:
     assert formatting.summary({"big": 3 + 4j}) == "big=(3+4j)"
 
 

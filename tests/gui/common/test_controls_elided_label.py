@@ -50,7 +50,7 @@ def test_new_words_do_not_have_anything_laid_out_again(around: QWidget, qtbot: Q
     qtbot.waitUntil(lambda: watch.count == 1)
 
 
-def test_its_words_are_seen_in_all_of_its_room(around: QWidget, qtbot: QtBot) -> None:
+def test_its_text_are_seen_in_all_of_its_room(around: QWidget, qtbot: QtBot) -> None:
     still = ElidedLabel(around)
     still.set_text("12 rows")
     _layout(around).addWidget(still)

@@ -13,14 +13,14 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from tests.gui.exposure import expose
 
-_WORDS = ("method", "message", "token", "params")
+_TERMS = ("method", "message", "token", "params")
 
 
 def _complete(text: str, cursor: int) -> Completion:
-    """Words that begin with what stands before the cursor."""
+    """Terms that begin with what stands before the cursor."""
     start = text.rfind(" ", 0, cursor) + 1
     begun = text[start:cursor]
-    found = [Candidate(word, f"the {word}") for word in _WORDS if word.startswith(begun)]
+    found = [Candidate(word, f"the {word}") for word in _TERMS if word.startswith(begun)]
     return Completion(start, cursor, found)
 
 

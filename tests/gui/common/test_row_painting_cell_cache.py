@@ -1,4 +1,4 @@
-"""Pictures of cells: painted once for what they show."""
+"""Images of cells: painted once for what they show."""
 
 import pytest
 from PySide6.QtCore import QRect, QSize, Qt
@@ -31,9 +31,9 @@ def view(qapp: object) -> QPixmap:
 
 
 def test_a_cell_is_painted_once_for_what_it_shows(view: QPixmap) -> None:
-    pictures, red, blue = CellCache(), Cell("red"), Cell("blue")
+    cache, red, blue = CellCache(), Cell("red"), Cell("blue")
     made = [
-        pictures.of(view, _SIZE, shown, _WHITE, cell)[0].toImage().pixelColor(6, 1).name()
+        cache.of(view, _SIZE, shown, _WHITE, cell)[0].toImage().pixelColor(6, 1).name()
         for shown, cell in (("a", red), ("b", blue), ("a", red))
     ]
     assert (red.count, blue.count) == (1, 1)
@@ -41,32 +41,32 @@ def test_a_cell_is_painted_once_for_what_it_shows(view: QPixmap) -> None:
 
 
 @pytest.mark.parametrize(("size", "ground"), [(QSize(21, 10), _WHITE), (_SIZE, QColor("black"))])
-def test_another_size_or_ground_is_another_picture(
+def test_another_size_or_ground_is_another_image(
     view: QPixmap, size: QSize, ground: QColor
 ) -> None:
-    pictures, cell = CellCache(), Cell("red")
-    assert pictures.of(view, _SIZE, "a", _WHITE, cell)[1]
-    assert not pictures.of(view, _SIZE, "a", _WHITE, cell)[1]
-    assert pictures.of(view, size, "a", ground, cell)[1]
+    cache, cell = CellCache(), Cell("red")
+    assert cache.of(view, _SIZE, "a", _WHITE, cell)[1]
+    assert not cache.of(view, _SIZE, "a", _WHITE, cell)[1]
+    assert cache.of(view, size, "a", ground, cell)[1]
 
 
-def test_a_picture_is_as_sharp_as_its_view(view: QPixmap) -> None:
+def test_a_image_is_as_sharp_as_its_view(view: QPixmap) -> None:
     view.setDevicePixelRatio(2)
-    picture, _is_new = CellCache().of(view, _SIZE, "a", _WHITE, Cell("red"))
-    assert (picture.size(), picture.devicePixelRatio()) == (QSize(40, 20), 2)
+    image, _is_new = CellCache().of(view, _SIZE, "a", _WHITE, Cell("red"))
+    assert (image.size(), image.devicePixelRatio()) == (QSize(40, 20), 2)
 
 
 def test_forget_repaints_every_cell(view: QPixmap) -> None:
-    pictures, cell = CellCache(), Cell("red")
-    pictures.of(view, _SIZE, "a", _WHITE, cell)
-    pictures.forget()
-    assert pictures.of(view, _SIZE, "a", _WHITE, cell)[1]
+    cache, cell = CellCache(), Cell("red")
+    cache.of(view, _SIZE, "a", _WHITE, cell)
+    cache.forget()
+    assert cache.of(view, _SIZE, "a", _WHITE, cell)[1]
 
 
-def test_pictures_do_not_grow_without_end(view: QPixmap, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_painting, "MOST_PIXELS", 0)  # two views remain: 16 such pictures
-    pictures, cell = CellCache(), Cell("red")
+def test_images_do_not_grow_without_end(view: QPixmap, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_painting, "MOST_PIXELS", 0)  # two views remain: 16 such images
+    cache, cell = CellCache(), Cell("red")
     for number in range(17):
-        pictures.of(view, _SIZE, number, _WHITE, cell)
-    assert not pictures.of(view, _SIZE, 16, _WHITE, cell)[1]
-    assert pictures.of(view, _SIZE, 0, _WHITE, cell)[1]
+        cache.of(view, _SIZE, number, _WHITE, cell)
+    assert not cache.of(view, _SIZE, 16, _WHITE, cell)[1]
+    assert cache.of(view, _SIZE, 0, _WHITE, cell)[1]

@@ -19,10 +19,10 @@ def _faces(qapp: QApplication) -> None:
     _FACES[:] = [Face(qapp.font()), Face(bold)]
 
 
-_WORDS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"]))
+_TEXTS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"]))
 
 
-@given(message=_WORDS | st.text(max_size=20), width=st.integers(0, 400), in_middle=st.booleans())
+@given(message=_TEXTS | st.text(max_size=20), width=st.integers(0, 400), in_middle=st.booleans())
 @example(message="0\t", width=24, in_middle=False)
 def test_texts_are_elided_as_qt_does(message: str, width: int, in_middle: bool) -> None:
     place = Qt.TextElideMode.ElideMiddle if in_middle else Qt.TextElideMode.ElideRight
@@ -33,6 +33,6 @@ def test_texts_are_elided_as_qt_does(message: str, width: int, in_middle: bool) 
 
 
 @given(message=st.text(max_size=20))
-def test_words_are_as_wide_as_qt_paints_them(message: str) -> None:
+def test_texts_are_as_wide_as_qt_paints_them(message: str) -> None:
     for face in _FACES:
         assert face.width(message) == face.width(message) == face.metrics.horizontalAdvance(message)

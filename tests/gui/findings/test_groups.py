@@ -222,7 +222,7 @@ def test_a_row_is_copied(pane: FindingsPane) -> None:
     assert QGuiApplication.clipboard().text().split("\t")[:2] == ["Error", "JR-2"]
 
 
-def test_a_narrow_list_leaves_room_for_the_words(pane: FindingsPane) -> None:
+def test_a_narrow_list_leaves_room_for_the_text(pane: FindingsPane) -> None:
     assert not pane.tree.isColumnHidden(RULE)
     pane.resize(500, 260)
     assert pane.tree.isColumnHidden(SERVER)

@@ -34,7 +34,7 @@ def test_a_link_leads_to_its_page_and_place(manual: ManualWindow) -> None:
     assert manual.page.textCursor().block().text() == "Replay"
 
 
-def test_pages_are_found_by_their_words(manual: ManualWindow) -> None:
+def test_pages_are_found_by_their_text(manual: ManualWindow) -> None:
     manual.search.setText("claude desktop")
     assert 0 < len(shown(manual)) < manual.list.count()
     assert manual.list.currentItem().text() in shown(manual)

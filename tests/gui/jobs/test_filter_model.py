@@ -199,7 +199,7 @@ def test_a_question_that_outlives_its_job_is_counted_by_itself(
     assert groups.count(JobGroup.NEEDS_YOU) == 1
 
 
-def test_what_a_server_asks_is_found_by_the_words_of_its_job(
+def test_what_a_server_asks_is_found_by_the_text_of_its_job(
     jobs: JobsModel, source: FakeJobs, shown: JobFilter
 ) -> None:
     ask(source, jobs, 1, JobState.RUNNING)

@@ -1,4 +1,4 @@
-"""The jobs' table: rows follow changes, pictures are made for those who look."""
+"""The jobs' table: rows follow changes, snapshots are made for those who look."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -107,7 +107,7 @@ def test_progress_reaches_the_window_with_server_token_numbers_and_message(
     assert shown_text(model, 0, Column.TOKEN) == "prog-1"
 
 
-def test_a_change_makes_no_picture_of_rows_nobody_looks_at(
+def test_a_change_makes_no_snapshot_of_rows_nobody_looks_at(
     bare: JobsModel, source: FakeJobs
 ) -> None:
     add(bare, source, 1000)
@@ -120,7 +120,7 @@ def test_a_change_makes_no_picture_of_rows_nobody_looks_at(
     assert source.asked == list(range(1, 21))
 
 
-def test_a_second_makes_no_picture_of_rows_nobody_looks_at(
+def test_a_second_makes_no_snapshot_of_rows_nobody_looks_at(
     bare: JobsModel, source: FakeJobs
 ) -> None:
     add(bare, source, 1000)
@@ -267,7 +267,7 @@ def test_a_remembered_row_follows_its_job_through_sorting(
     assert remembered.row() == 1
 
 
-def test_a_job_the_source_forgot_keeps_its_last_picture_until_it_is_removed(
+def test_a_job_the_source_forgot_keeps_its_last_snapshot_until_it_is_removed(
     model: JobsModel, source: FakeJobs
 ) -> None:
     add(model, source, 1)
@@ -295,7 +295,7 @@ def test_a_young_job_counts_only_when_it_has_lived_half_a_second(
     assert model.count_by_state() == {JobState.RUNNING: 1}
 
 
-def test_a_job_that_ends_at_once_was_never_told_to_be_running(
+def test_a_job_that_ends_at_once_never_counted_as_running(
     model: JobsModel, source: FakeJobs
 ) -> None:
     reported: list[object] = []

@@ -65,7 +65,7 @@ def changed(*jobs: int) -> ChangeSet:
 
 
 class PassingJobs(FakeJobs):
-    """Each picture is of another moment: a second later, as far as its text tells."""
+    """Each snapshot is of another moment: a second later, as far as its text tells."""
 
     left = 100.5
 
@@ -251,7 +251,7 @@ def test_ticks_lead_to_their_frames_and_follow_the_newest(
     assert signal.args == [index.data(FRAME)]
 
 
-def test_a_tick_that_breaks_a_rule_has_a_sign_words_and_a_tip(
+def test_a_tick_that_breaks_a_rule_has_a_sign_a_text_and_a_tip(
     pane: JobPane, source: CountingJobs
 ) -> None:
     pane.tabs.setCurrentWidget(pane.ticks)

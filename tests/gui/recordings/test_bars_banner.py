@@ -57,9 +57,7 @@ def test_the_first_error_is_shown_and_the_others_are_counted(
     assert signal.args == [(CUT, ErrorDetails("Other"), ErrorDetails("Third"))]
 
 
-def test_a_narrow_window_cuts_words_and_does_not_grow(
-    qtbot: QtBot, banner: RecordingBanner
-) -> None:
+def test_a_narrow_window_cuts_text_and_does_not_grow(qtbot: QtBot, banner: RecordingBanner) -> None:
     banner.show_errors([ErrorDetails("x" * 5000)])
     assert banner.minimumSizeHint().width() < 500
     banner.resize(500, 30)

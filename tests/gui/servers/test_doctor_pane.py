@@ -77,9 +77,9 @@ def test_each_command_names_the_server(qtbot: QtBot, pane: DoctorPane) -> None:
     pane.edit.click()
     pane.stderr.click()
     assert said == (["crawler"], ["crawler"])
-    with qtbot.waitSignal(pane.traffic_requested) as told:
+    with qtbot.waitSignal(pane.traffic_requested) as asked:
         pane.traffic.click()
-    assert told.args == ["crawler"]
+    assert asked.args == ["crawler"]
 
 
 def test_a_server_by_url_has_no_stderr_to_show(pane: DoctorPane) -> None:

@@ -155,10 +155,10 @@ async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
     config = tmp_path / "mcp.json"
     servers = {"db": {"command": "db", "env": {"API_KEY": "hush"}}}
     config.write_text(json.dumps({"mcpServers": servers}))
-    drawer: dict[str, str] = {}
+    secrets: dict[str, str] = {}
     async with running(data_dir) as program:
-        monkeypatch.setattr(program.servers.keyring, "get", drawer.get)
-        monkeypatch.setattr(program.servers.keyring, "put", drawer.__setitem__)
+        monkeypatch.setattr(program.servers.keyring, "get", secrets.get)
+        monkeypatch.setattr(program.servers.keyring, "put", secrets.__setitem__)
         program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
@@ -170,7 +170,7 @@ async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
     saved = (data_dir / "servers.json").read_text()
     assert value in saved
     assert ("hush" in saved) is (choice == "text")
-    assert drawer == ({"db/API_KEY": "hush"} if choice == "keyring" else {})
+    assert secrets == ({"db/API_KEY": "hush"} if choice == "keyring" else {})
 
 
 async def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
@@ -180,10 +180,10 @@ async def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
     config = tmp_path / "mcp.json"
     servers = {"db": {"command": "db", "env": {"API_KEY": "newer"}}}
     config.write_text(json.dumps({"mcpServers": servers}))
-    drawer = {"db/API_KEY": "older"}
+    secrets = {"db/API_KEY": "older"}
     async with running(data_dir) as program:
-        monkeypatch.setattr(program.servers.keyring, "get", drawer.get)
-        monkeypatch.setattr(program.servers.keyring, "put", drawer.__setitem__)
+        monkeypatch.setattr(program.servers.keyring, "get", secrets.get)
+        monkeypatch.setattr(program.servers.keyring, "put", secrets.__setitem__)
         program.window.do[IMPORT].trigger()
         (dialog,) = program.window.findChildren(ImportDialog)
         dialog.open_file(config)
@@ -193,7 +193,7 @@ async def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
         item.setCheckState(0, Qt.CheckState.Checked)
         assert dialog.ticked() == ["db"]
         dialog.accept()
-        await until(lambda: drawer == {"db/API_KEY": "newer"})
+        await until(lambda: secrets == {"db/API_KEY": "newer"})
     assert "newer" not in (data_dir / "servers.json").read_text()
 
 

@@ -62,7 +62,7 @@ def test_a_server_that_is_connected_after_others_says_that_it_waits(
     assert found == ["Not connected · stdio", "Failed: It is broken"]
 
 
-def test_a_server_that_was_not_named_keeps_its_picture(
+def test_a_server_that_was_not_named_keeps_its_snapshot(
     model: ServersModel, source: FakeServers
 ) -> None:
     before = model.index(0).data(SERVER)

@@ -194,7 +194,7 @@ def test_every_control_has_a_name_a_tip_and_a_place_in_the_tab_order(bar: Traffi
         assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
-def test_in_a_narrow_bar_the_field_has_the_room_of_the_words(bar: TrafficFilterBar) -> None:
+def test_in_a_narrow_bar_the_field_has_the_room_of_the_text(bar: TrafficFilterBar) -> None:
     pause = next(each for each in bar.findChildren(QToolButton) if each.text() == "Pause")
     wide = _width(bar, 1_000, pause)
     assert _width(bar, 700, pause) < wide

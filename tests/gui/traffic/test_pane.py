@@ -205,9 +205,9 @@ def test_rows_of_a_flood_are_painted_a_few_at_a_time_before_they_are_shown(
     of = CellCache.of
 
     def counted(*arguments: Any) -> tuple[QPixmap, bool]:
-        picture, is_new = of(*arguments)
+        image, is_new = of(*arguments)
         painted.append(is_new)
-        return picture, is_new
+        return image, is_new
 
     monkeypatch.setattr(CellCache, "of", counted)
     monkeypatch.setattr(view, "_PAUSE_MS", 3_600_000)  # however long painting takes
@@ -620,5 +620,5 @@ def test_the_button_to_the_newest_row_covers_no_row(pane: TrafficPane, model: Ta
         ("prog-1795197768735-10", 3, 3, ""),
     ],
 )
-def test_words_that_differ_at_their_end_keep_it(text: str, room: int, head: int, cut: str) -> None:
+def test_texts_that_differ_at_their_end_keep_it(text: str, room: int, head: int, cut: str) -> None:
     assert elided_middle(text, room, head) == cut

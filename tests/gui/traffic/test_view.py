@@ -92,12 +92,12 @@ def test_a_users_mark_and_note_are_painted_and_reported_in_the_tip(
     model.append(ticks(0, 3))
     notes = TrafficNotes()
     model.set_notes(notes)
-    pictures = [view.grab().toImage()]
+    images = [view.grab().toImage()]
     notes.toggle([1])
-    pictures.append(view.grab().toImage())
+    images.append(view.grab().toImage())
     notes.set_note(1, "look here")
-    pictures.append(view.grab().toImage())
-    assert pictures[0] != pictures[1] != pictures[2]
+    images.append(view.grab().toImage())
+    assert images[0] != images[1] != images[2]
     delegate = view.itemDelegate()
     assert isinstance(delegate, TrafficDelegate)
     tip = delegate.tip(model.index(1, TrafficColumn.SUMMARY), 1_000)

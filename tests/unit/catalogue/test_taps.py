@@ -186,7 +186,7 @@ def test_a_shell_changes_no_variable_of_a_server_that_it_starts_alone(
     assert done.stdout == b"12\n"
 
 
-def test_what_a_tap_was_reported_is_found_in_its_words() -> None:
+def test_what_a_tap_was_reported_is_found_in_its_own_text() -> None:
     launch = wrap(POSIX._replace(data_dir=Path("/da ta")), "npx")
     tap = tap_of(*launch)
     assert tap is not None

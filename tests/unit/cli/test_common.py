@@ -9,12 +9,12 @@ from mcp_progress_monitor.cli import desktop
 from mcp_progress_monitor.cli.common import CommonOptions, plain_window
 from mcp_progress_monitor.cli.entry import main
 
-_WORDS = ("--demo", "--data-dir", "--data-dir=d", "--data-dir=", "d", "", "-x", "--", "tools")
+_ARGUMENTS = ("--demo", "--data-dir", "--data-dir=d", "--data-dir=", "d", "", "-x", "--", "tools")
 
 
 def _orders() -> list[list[str]]:
     lengths = range(4)
-    found = itertools.chain(*(itertools.product(_WORDS, repeat=length) for length in lengths))
+    found = itertools.chain(*(itertools.product(_ARGUMENTS, repeat=length) for length in lengths))
     return [list(text) for text in found if plain_window(text) is not None]
 
 

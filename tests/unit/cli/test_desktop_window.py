@@ -29,7 +29,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[WindowOptions]:
     return opened
 
 
-def test_the_window_gets_servers_folder_and_picture(
+def test_the_window_gets_servers_folder_and_screenshot(
     opened: list[WindowOptions], data_dir: Path
 ) -> None:
     arguments = [

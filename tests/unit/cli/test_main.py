@@ -29,7 +29,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
     return fail_with
 
 
-def test_an_expected_failure_is_reported_in_safe_words(
+def test_an_expected_failure_is_reported_in_safe_text(
     failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = ErrorDetails("It \x1b[2J broke", "here", "Try again.", "first\nsecond")

@@ -42,7 +42,7 @@ def test_a_recording_is_opened_all_at_once(
     assert (options.speed, options.filter_text, options.screenshot) == (None, "", None)
 
 
-def test_pace_filter_and_picture_are_handed_over(
+def test_pace_filter_and_screenshot_are_handed_over(
     opened: list[RecordingOptions], recording: Path, data_dir: Path
 ) -> None:
     arguments = [

@@ -78,7 +78,7 @@ def test_the_verdict_is_that_of_a_full_validator(arguments: dict[str, object]) -
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=[tool.name for tool in TOOLS])
-def test_each_tool_publishes_a_valid_schema_with_words_for_every_argument(tool: Any) -> None:
+def test_each_tool_publishes_a_valid_schema_with_a_message_for_every_argument(tool: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(tool.schema)
     assert tool.title
     assert tool.description

@@ -42,7 +42,7 @@ def test_a_server_is_known_from_its_start_and_its_opening(tmp_path: Path) -> Non
     assert server.capabilities == {"tools": {}}
 
 
-def test_a_server_that_ended_by_itself_has_failed_and_tells_its_last_words(tmp_path: Path) -> None:
+def test_a_server_that_ended_by_itself_has_failed_and_tells_its_last_lines(tmp_path: Path) -> None:
     written = Written()
     negotiated(written)
     written.line(Channel.STDERR, b"out of memory", 1.0)

@@ -118,7 +118,7 @@ def test_whatever_was_called_the_program_is_python_and_says_the_same(
     assert visible(code, keep_line_ends=True) == code
 
 
-def test_what_is_no_call_is_refused_with_words() -> None:
+def test_what_is_no_call_is_refused_with_a_message() -> None:
     session = Session()
     session.printed("hello")
     ping = session.asked("ping", {}, 9)

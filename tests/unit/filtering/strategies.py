@@ -70,7 +70,7 @@ def _grow(draw: st.DrawFn, log: Log) -> None:
 
 
 _VALUES = st.sampled_from([1, 7, 7.0, -2.5, True, False, None, *_STRINGS, *TOKENS])
-_WORDS = st.sampled_from(["abc", "ABC", "über", "7", "a b", '"hi"', "a/b", '"text"', "zz", ""])
+_TERMS = st.sampled_from(["abc", "ABC", "über", "7", "a b", '"hi"', "a/b", '"text"', "zz", ""])
 _PATTERNS = st.sampled_from(["^a", "[a-c]+$", "7", r"\d\d", "."])
 _EQUALITIES = st.sampled_from(["==", "!="])
 _ORDERS = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
@@ -153,7 +153,7 @@ def _compared(
     is_textual: bool,
 ) -> Comparison:
     op = draw(ops | st.sampled_from(["in", *(["contains", "matches"] if is_textual else [])]))
-    wanted = {"in": _lists(values), "contains": _WORDS, "matches": _PATTERNS}.get(op, values)
+    wanted = {"in": _lists(values), "contains": _TERMS, "matches": _PATTERNS}.get(op, values)
     return Comparison(field, path, op, draw(wanted))
 
 
@@ -172,5 +172,5 @@ def _is_not_negated(node: Expression) -> bool:
 
 
 EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(
-    comparisons() | _WORDS.map(Text), _joined, max_leaves=5
+    comparisons() | _TERMS.map(Text), _joined, max_leaves=5
 )

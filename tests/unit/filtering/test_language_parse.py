@@ -54,7 +54,7 @@ def test_any_text_is_read_or_refused_with_a_position_in_it(text: str) -> None:
 
 
 _HEAP = "( ) not and or in == a token dt > , \" ' [0] 7 params.x ms"
-_WORDS = st.sampled_from(
+_TERMS = st.sampled_from(
     [
         "(",
         ")",
@@ -78,8 +78,8 @@ _WORDS = st.sampled_from(
 )
 
 
-@given(st.lists(_WORDS).map(" ".join))
-def test_any_heap_of_words_is_read_or_refused(text: str) -> None:
+@given(st.lists(_TERMS).map(" ".join))
+def test_any_heap_of_terms_is_read_or_refused(text: str) -> None:
     error = _mistake_of(text)
     if error is not None:
         assert 0 <= error.position <= len(text)
@@ -93,7 +93,7 @@ def test_blank_text_is_no_filter(text: str) -> None:
     assert parse(text) is None
 
 
-def test_words_and_quoted_texts_are_joined_by_and() -> None:
+def test_terms_and_quoted_texts_are_joined_by_and() -> None:
     assert parse('one "two three" \'fo"ur\'') == And(
         (Text("one"), Text("two three"), Text('fo"ur'))
     )
@@ -107,7 +107,7 @@ def test_not_comes_before_and_and_before_or() -> None:
 
 
 @pytest.mark.parametrize("text", ["android", "orange", "notes", "inside", "in", "contains", "-5"])
-def test_words_that_resemble_the_language_are_words(text: str) -> None:
+def test_terms_that_resemble_the_language_are_texts(text: str) -> None:
     assert parse(text) == Text(text)
 
 
@@ -171,7 +171,7 @@ def test_paths_have_names_odd_names_and_places() -> None:
     assert (found.field, found.path) == ("params", ('odd "name', "x-y", 0, "z"))
 
 
-def test_a_list_takes_words_and_texts() -> None:
+def test_a_list_takes_terms_and_texts() -> None:
     assert _compared('method in ("tools/call", ping)').value == ("tools/call", "ping")
     assert _compared("token in (7,a)").value == (7, "a")
 

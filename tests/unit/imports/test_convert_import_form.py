@@ -21,7 +21,7 @@ LOGGED = '2025-10-03T07:50:01.100Z [a] [info] Message from client: {"jsonrpc":"2
 ODD: st.SearchStrategy[Any] = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
 )
-WORDS = st.sampled_from(
+ARGUMENTS = st.sampled_from(
     [
         "2025-10-03T07:50:01.100Z",
         "2025-13-99T07:50:01.100Z",
@@ -86,7 +86,7 @@ def test_lines_of_mcp_rec(lines: list[dict[str, Any]], tmp_path: Path) -> None:
     assert sum(raw == b'{"jsonrpc":"2.0","method":"x"}' for _, _, raw in found.lines()) == 2
 
 
-@hypothesis.given(arguments=st.lists(WORDS | st.text(max_size=10), max_size=30))
+@hypothesis.given(arguments=st.lists(ARGUMENTS | st.text(max_size=10), max_size=30))
 @SETTINGS
 def test_lines_of_claude_desktop(arguments: list[str], tmp_path: Path) -> None:
     found = imported(tmp_path / "mcp.log", f"{LOGGED}\n{' '.join(arguments)}\n{LOGGED}\n")

@@ -24,7 +24,7 @@ def _program(folder: Path, script: str) -> bundle.Trial:
     return bundle.Trial(program.parent, folder)
 
 
-def test_a_call_that_fails_is_reported_with_its_words(tmp_path: Path) -> None:
+def test_a_call_that_fails_is_reported_with_its_text(tmp_path: Path) -> None:
     error = _program(tmp_path, "echo No such option -m >&2; exit 2").call()
     assert error is not None
     assert "No such option -m" in error

@@ -55,7 +55,7 @@ def test_these_arguments_need_no_display(text: str) -> None:
         ("--screenshot=mine.png -- s", "--screenshot=mine.png -- s"),
     ],
 )
-def test_a_picture_is_asked_for_before_the_servers_command(text: str, expected: str) -> None:
+def test_a_screenshot_is_asked_for_before_the_servers_command(text: str, expected: str) -> None:
     assert launch.with_screenshot(text.split(), Path("f.png")) == expected.split()
 
 
@@ -77,7 +77,7 @@ def _photograph(script: str, file: Path, after: str = "0") -> int:
 def test_the_path_of_the_screenshot_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "picture.png"
+    file = tmp_path / "window.png"
 
     code = _photograph("import sys; open(sys.argv[1], 'w').close()", file)
 
@@ -88,14 +88,14 @@ def test_the_path_of_the_screenshot_is_printed(
 def test_a_program_that_fails_gives_its_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = _photograph("raise SystemExit(3)", tmp_path / "picture.png")
+    code = _photograph("raise SystemExit(3)", tmp_path / "window.png")
 
     assert code == 3
     assert "exit code 3" in capsys.readouterr().err
 
 
-def test_a_program_that_saves_no_picture_has_failed(tmp_path: Path) -> None:
-    assert _photograph("", tmp_path / "picture.png") == 1
+def test_a_program_that_saves_no_screenshot_has_failed(tmp_path: Path) -> None:
+    assert _photograph("", tmp_path / "window.png") == 1
 
 
 def test_a_program_that_never_ends_is_ended(
@@ -104,8 +104,8 @@ def test_a_program_that_never_ends_is_ended(
     monkeypatch.setattr(launch, "SCREENSHOT_PATIENCE_S", 0.1)
 
     with pytest.raises(SetupError, match="No picture after"):
-        _photograph("import time; time.sleep(600)", tmp_path / "picture.png")
+        _photograph("import time; time.sleep(600)", tmp_path / "window.png")
 
 
 def test_a_number_of_seconds_that_is_none_is_left_to_the_program(tmp_path: Path) -> None:
-    assert _photograph("raise SystemExit(2)", tmp_path / "picture.png", after="soon") == 2
+    assert _photograph("raise SystemExit(2)", tmp_path / "window.png", after="soon") == 2

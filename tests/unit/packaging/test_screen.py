@@ -89,7 +89,7 @@ def test_qt_really_starts_off_screen_here() -> None:
     assert screen.trouble(Path(sys.executable), "offscreen", os.environ) is None
 
 
-def test_a_platform_that_cannot_load_is_reported_in_qts_words() -> None:
+def test_a_platform_that_cannot_load_is_reported_in_qts_text() -> None:
     text = screen.trouble(Path(sys.executable), "nonesuch", os.environ)
 
     assert text is not None

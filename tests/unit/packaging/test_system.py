@@ -49,7 +49,7 @@ def test_another_system_is_reported_which_packages_hold_what_is_missing(
     assert debian.commands == []
 
 
-def test_a_failed_apt_get_shows_its_own_words(
+def test_a_failed_apt_get_shows_its_own_text(
     debian: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = Recorder(lambda line: 100 if "install" in line else 0, "E: No space left on device")

@@ -185,7 +185,7 @@ def test_a_reply_to_an_unknown_id_says_what_is_like_it(
     assert wire.conversation.open_requests == 1
 
 
-def test_a_payload_that_is_no_object_is_stated_as_empty_with_its_words() -> None:
+def test_a_payload_that_is_no_object_is_stated_as_empty_with_its_text() -> None:
     wire = Wire()
     wire.send(request(1))
     answer = _answer(wire.receive(error(1) | {"error": "boom"}))

@@ -117,7 +117,7 @@ def test_no_common_revision_is_an_error(reply: RequestAnswered, text: str) -> No
     assert error.hint
 
 
-def test_a_refused_handshake_is_an_error_with_the_servers_words() -> None:
+def test_a_refused_handshake_is_an_error_with_the_servers_text() -> None:
     opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     opening.first()
     error = opening.after(_error(-32000, "Licence expired"))
@@ -368,7 +368,7 @@ def test_the_revision_that_was_asked_for_is_asked_for_once_more_when_it_is_named
         assert isinstance(opening.after(_result(**MODERN)), Agreement)
 
 
-def test_refused_again_it_leads_to_the_handshake_and_then_to_these_words() -> None:
+def test_refused_again_it_leads_to_the_handshake_and_then_to_this_text() -> None:
     opening, insisting = ConnectionOpening(CLIENT), _unsupported("2026-07-28")
     step = _course(opening, insisting, insisting)
     assert _asks(step, "initialize", "2025-11-25")

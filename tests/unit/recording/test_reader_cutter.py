@@ -98,14 +98,14 @@ def _play(path: Path) -> None:
     timeline = playback.timeline
     assert len(set(numbers)) == len(numbers) == timeline.end
     assert [frame.number for frame in timeline.frames(0, timeline.end)] == numbers
-    pictures = [
+    states = [
         (playback.jobs.snapshot(job), playback.jobs.detail(job)) for job in playback.jobs.ids()
     ]
-    assert all(picture is not None for pair in pictures for picture in pair)
+    assert all(state is not None for pair in states for state in pair)
     assert all(error.what for error in playback.errors)
     assert len(playback.errors) < 20
     assert playback.servers.snapshots() is not None
-    before = [detail for _, detail in pictures]
+    before = [detail for _, detail in states]
     playback.restart()
     while playback.step():
         pass

@@ -43,5 +43,5 @@ def test_a_disk_that_takes_nothing_is_reported() -> None:
     assert {stuck(PATH).where, unfinished(PATH).where} == {str(PATH)}
 
 
-def test_an_error_without_words_is_shown_as_it_is() -> None:
+def test_an_error_without_a_text_is_shown_as_it_is() -> None:
     assert refusal(OSError("odd"), PATH, has_begun=True).detail == "odd"

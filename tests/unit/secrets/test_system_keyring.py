@@ -104,7 +104,7 @@ def test_a_secret_that_may_not_be_deleted_is_reported(backend: Backend) -> None:
         (ValueError(), "denied access"),
     ],
 )
-def test_each_failure_has_its_words_and_a_way_out(
+def test_each_failure_has_its_text_and_a_way_out(
     backend: Backend, error: Exception, text: str
 ) -> None:
     backend.error = error

@@ -135,7 +135,7 @@ async def test_answers_that_are_not_taken_are_sent_again(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("is_wanted", "outcome"), [(True, "cancelled"), (False, "failed")])
-async def test_input_that_is_not_given_ends_the_job_with_words_and_cancels_the_task(
+async def test_input_that_is_not_given_ends_the_job_with_a_message_and_cancels_the_task(
     is_wanted: bool, outcome: str
 ) -> None:
     async def ask(_requests: JsonObject, _frame: int) -> JsonObject:

@@ -113,14 +113,14 @@ async def test_a_reply_about_another_task_tells_nothing() -> None:
     assert server.count("tasks/get") == 2
 
 
-async def test_a_task_that_its_server_forgot_is_lost_with_words() -> None:
+async def test_a_task_that_its_server_forgot_is_lost_with_a_message() -> None:
     server = TaskServer(CORE, ["working", -32602])
     end = await end_of(server)
     assert end.fate is TaskFate.UNKNOWN
     assert end.text == "The server no longer knows the task: no such thing"
 
 
-async def test_a_task_whose_time_is_over_is_lost_with_words() -> None:
+async def test_a_task_whose_time_is_over_is_lost_with_a_message() -> None:
     server = TaskServer(EXTENDED, [-32602])
     end = await end_of(server, began_s_ago=61)
     over = "The task's time to live, 1 min 0 s, has expired"

@@ -1,4 +1,4 @@
-"""Pictures of servers."""
+"""Snapshots of servers."""
 
 import pytest
 

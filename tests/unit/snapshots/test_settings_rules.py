@@ -46,7 +46,7 @@ def test_the_user_is_asked_about_all_but_the_roots() -> None:
 
 
 @pytest.mark.parametrize("mode", ["decline", "undeclared"])
-def test_declining_says_no_in_the_words_of_each_kind(mode: Any) -> None:
+def test_declining_says_no_in_the_text_of_each_kind(mode: Any) -> None:
     rule = QuestionRule(mode=mode)
     rules = QuestionRules(sampling=rule, form=rule, url=rule, roots=rule)
     assert rules.automatic("form", []) == rules.automatic("url", []) == Decline()

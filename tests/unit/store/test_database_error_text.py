@@ -40,7 +40,7 @@ def _system(number: int) -> OSError:
         (sqlite3.ProgrammingError("no code"), "unusable"),
     ],
 )
-def test_each_refusal_has_its_words(error: sqlite3.Error | OSError, text: str) -> None:
+def test_each_refusal_has_its_text(error: sqlite3.Error | OSError, text: str) -> None:
     details = error_of(error, "The notes", Path("/somewhere/notes"))
     assert details.what.startswith("The notes cannot be used: ")
     assert text in details.what

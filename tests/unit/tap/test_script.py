@@ -18,7 +18,7 @@ from mcp_progress_monitor.tap.script import (
     read_rules,
 )
 
-_WORDS = (
+_TERMS = (
     *ACTIONS,
     *("server", "client", "every", "first", "after", "with", "alone", "within", "of", "times"),
     *("messages", "results", "progress", "tools/call", "tools/*", '"text"', '"', "#", "\n", "\0"),
@@ -41,7 +41,7 @@ def _read(text: str) -> tuple[tuple[ScriptRule, ...], ScriptError | None]:
         return (), error
 
 
-@given(st.lists(st.sampled_from(_WORDS), max_size=12).map(" ".join) | st.text())
+@given(st.lists(st.sampled_from(_TERMS), max_size=12).map(" ".join) | st.text())
 @example("delay 1s-")
 @example('drop server with "')
 def test_any_text_gives_rules_or_an_error_that_names_a_line_and_what_to_try(text: str) -> None:

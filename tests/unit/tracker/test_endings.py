@@ -13,7 +13,7 @@ from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 from tests.unit.tracker.story import Story
 
 
-def test_a_tools_own_error_is_a_failure_in_its_words_and_breaks_no_rule(story: Story) -> None:
+def test_a_tools_own_error_is_a_failure_in_its_own_text_and_breaks_no_rule(story: Story) -> None:
     request = story.call()
     blocks = [
         {"type": "text", "text": "disk full"},
@@ -29,7 +29,7 @@ def test_a_tools_own_error_is_a_failure_in_its_words_and_breaks_no_rule(story: S
     assert story.marks(request) == {}
 
 
-def test_a_tools_error_without_words_still_says_something(story: Story) -> None:
+def test_a_tools_error_without_a_text_still_says_something(story: Story) -> None:
     request = story.call()
     story.reply(request, {"isError": True, "content": None})
     failure = story.job(request).failure

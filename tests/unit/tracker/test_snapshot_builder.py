@@ -7,7 +7,7 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.tracker.story import Story
 
 
-def test_a_picture_does_not_change_with_its_job(story: Story) -> None:
+def test_a_snapshot_does_not_change_with_its_job(story: Story) -> None:
     request = story.call()
     story.tick(request, 1, 10, "one")
     before, story_before = story.job(request), story.detail(request)

@@ -65,7 +65,7 @@ def test_an_error_comes_with_the_servers_message() -> None:
 
 
 @pytest.mark.parametrize("error", [{}, {"code": "x", "message": 5}])
-def test_an_error_without_words_says_so(error: dict[str, Any]) -> None:
+def test_an_error_without_a_text_says_so(error: dict[str, Any]) -> None:
     assert parts(answer(error=error))[0].value == "The error has no message."
 
 

@@ -66,7 +66,7 @@ def test_a_failure_shows_the_servers_message() -> None:
     assert job_texts.message(failed) == "disk full"
 
 
-def test_lines_of_our_own_words_are_joined_and_those_of_servers_made_visible() -> None:
+def test_lines_of_our_own_text_are_joined_and_those_of_servers_made_visible() -> None:
     text = "The answer broke (http://x)\nIt can be issued again."
     ours, theirs = (
         job(state=JobState.LOST, failure=Failure(where, text)) for where in ("local", "server")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
         ("roots", "asks which folders it may use", ""),
     ],
 )
-async def test_every_kind_has_its_words_and_its_no(kind: Any, text: str, typed: str) -> None:
+async def test_every_kind_has_its_text_and_its_no(kind: Any, text: str, typed: str) -> None:
     talk = Talk(typed)
     answer = await prompt(asked(kind), talk.dialogue, "", {})
     assert isinstance(answer, Decline | Refused)

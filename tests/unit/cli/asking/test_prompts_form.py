@@ -77,7 +77,7 @@ async def test_what_is_no_form_is_answered_with_json() -> None:
     assert await fill(Talk("", ""), None) == Accept({})
 
 
-async def test_the_servers_words_are_harmless() -> None:
+async def test_the_servers_text_are_harmless() -> None:
     talk = Talk("", "x")
     hostile = {"type": "string", "title": "a\x1b[2J\n", "description": "\u202eb"}
     question = asked(message="\x1b]0;pwned\x07\nsecond", schema=form(x=hostile))

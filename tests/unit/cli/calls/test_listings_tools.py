@@ -61,7 +61,7 @@ def test_a_server_without_tools_is_reported() -> None:
     assert tools_listing(unread) == "No tools of Database could be read.\n"
 
 
-def test_a_tool_whose_schema_is_too_deep_is_listed_by_its_name_and_written_with_words() -> None:
+def test_a_tool_whose_schema_is_too_deep_is_listed_by_its_name_and_written_with_a_message() -> None:
     deep = server({"name": "deep", "inputSchema": Elided(900, is_too_deep=True)})
     assert tools_listing(deep) == "deep\n"
     text = json.loads(_document(deep))["tools"][0]["inputSchema"]

@@ -26,7 +26,7 @@ def entry(saved: SavedChain) -> dict[str, Any]:
     return only
 
 
-def test_the_table_has_a_row_for_each_job_and_its_last_words_below() -> None:
+def test_the_table_has_a_row_for_each_job_and_its_last_lines_below() -> None:
     refused = chain(
         id=12,
         origin=asked("resources/read", uri="file:///a\x1b[2J"),

@@ -53,7 +53,7 @@ def screen() -> Screen:
     return Screen()
 
 
-def test_a_job_is_drawn_at_once_with_its_words(screen: Screen) -> None:
+def test_a_job_is_drawn_at_once_with_its_text(screen: Screen) -> None:
     screen.add(1)
     for arguments in (
         "export_orders",

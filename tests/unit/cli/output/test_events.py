@@ -385,7 +385,7 @@ def test_a_flood_is_one_write_and_loses_nothing(witness: Witness) -> None:
     assert [event["count"] for event in progress] == list(range(1, 10_001))
 
 
-def test_a_warning_goes_to_standard_error_in_safe_words(witness: Witness) -> None:
+def test_a_warning_goes_to_standard_error_in_safe_text(witness: Witness) -> None:
     witness.events.warn(ErrorDetails("Full \x1b", "/here", "Free some space"))
     assert witness.text == ""
     assert witness.said == "Full \\x1b (/here)\nFree some space\n"

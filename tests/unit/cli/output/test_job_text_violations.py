@@ -27,7 +27,7 @@ def test_good_progress_is_not_reported_of() -> None:
     assert Reports().of(tick("a", 1, total=2), tick("a", 2, total=2, message="x")) == []
 
 
-def test_each_kind_is_reported_once_in_the_words_of_its_first_case() -> None:
+def test_each_kind_is_reported_once_in_the_text_of_its_first_case() -> None:
     reported = Reports()
     assert reported.of(tick("a", 5), tick("a", 3), tick("a", 2)) == [
         "burst: warning: Progress did not increase: 3 after 5"

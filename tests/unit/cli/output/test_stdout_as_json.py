@@ -14,7 +14,7 @@ def test_what_json_cannot_express_becomes_text() -> None:
     assert as_json("é\x1b") == r'"\u00e9\u001b"'
 
 
-def test_an_object_of_another_kind_becomes_its_words() -> None:
+def test_an_object_of_another_kind_becomes_its_text() -> None:
     assert as_json({"at": 1 + 2j}) == '{"at":"(1+2j)"}'
 
 

@@ -93,7 +93,7 @@ def test_a_result_is_harmless_on_a_terminal() -> None:
     assert shown.out == "a\\x1b[31mb\n\tc\\u202e\n"
 
 
-def test_a_tools_error_goes_to_standard_error_in_its_words() -> None:
+def test_a_tools_error_goes_to_standard_error_in_its_own_text() -> None:
     shown = Shown()
     shown.result({"isError": True, **block("The disk is full\x1b")})
     assert shown.out == ""
@@ -226,7 +226,7 @@ def test_an_error_with_a_token_is_reported_as_an_error() -> None:
     assert (shown.out, shown.err) == ("", "The tool returned an error:\nThe disk is full\n")
 
 
-def test_errors_are_reported_in_safe_words() -> None:
+def test_errors_are_reported_in_safe_text() -> None:
     shown = Shown()
     shown.front.decline(1, ErrorDetails("It was refused\x1b", "demo", "Re-issue it."))
     shown.front.warn(ErrorDetails("Full\x1b", hint="Free some space."))

@@ -144,7 +144,7 @@ def test_lines_wait_while_the_user_is_asked(written: Lines) -> None:
     assert len(written.read()) == 1
 
 
-def test_a_task_is_reported_without_ticks_when_its_words_change(written: Lines) -> None:
+def test_a_task_is_reported_without_ticks_when_its_text_change(written: Lines) -> None:
     fields: dict[str, Any] = {"tick_count": 0, "progress": None, "total": None, "fraction": None}
     for arguments in ("Begun", "Begun", "Begun", "Going on"):
         task = TaskSnapshot("T", "working", arguments)

@@ -77,7 +77,7 @@ def test_a_tool_that_reports_its_own_error_is_quoted() -> None:
     assert "The server reported no progress" in reports
 
 
-def test_a_job_lost_with_its_server_tells_exit_code_and_last_words() -> None:
+def test_a_job_lost_with_its_server_tells_exit_code_and_last_lines() -> None:
     session = Session()
     session.called("export")
     session.at = 1.0
@@ -235,7 +235,7 @@ def test_a_report_loads_nothing_and_runs_nothing(job: int | None) -> None:
     assert "\u202e" not in page.text
 
 
-def test_hostile_words_are_shown_as_what_they_are() -> None:
+def test_hostile_texts_are_shown_as_what_they_are() -> None:
     session = Session()
     session.called("export")
     session.refused(1, HOSTILE)
@@ -245,10 +245,10 @@ def test_hostile_words_are_shown_as_what_they_are() -> None:
     assert "\\u202e\\x1b[31m&amp;" in reported
 
 
-_WORDS = st.text(max_size=30)
+_TEXTS = st.text(max_size=30)
 
 
-@given(_WORDS, _WORDS, st.dictionaries(_WORDS, _WORDS | st.integers(), max_size=3), st.binary())
+@given(_TEXTS, _TEXTS, st.dictionaries(_TEXTS, _TEXTS | st.integers(), max_size=3), st.binary())
 def test_a_report_of_anything_is_well_formed(
     name: str, message: str, arguments: dict[str, Any], garbage: bytes
 ) -> None:

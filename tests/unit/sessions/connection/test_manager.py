@@ -132,7 +132,7 @@ def test_servers_stand_where_they_are_put() -> None:
     assert servers.names() == ["b", "a", "c"]
 
 
-def test_a_sign_in_is_in_the_picture_of_its_server() -> None:
+def test_a_sign_in_is_in_the_snapshot_of_its_server() -> None:
     servers, changed = manager()
     servers.add(server("a"))
     servers.sign_ins.begin("a", "http://sign/in")
@@ -155,7 +155,7 @@ def test_why_files_are_not_watched_is_reported_once() -> None:
     assert servers.snapshot("a").error is None  # it is not connected: nothing is watched
 
 
-def test_pictures_of_a_server_cost_its_fingerprint_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snapshots_of_a_server_cost_its_fingerprint_once(monkeypatch: pytest.MonkeyPatch) -> None:
     servers, _ = manager()
     servers.add(server("a"))
     made: list[str] = []

@@ -141,7 +141,7 @@ async def test_versions_without_one_of_ours_are_named_beside_ours() -> None:
         assert revision in text
 
 
-async def test_a_refused_handshake_gives_the_servers_words() -> None:
+async def test_a_refused_handshake_gives_the_servers_text() -> None:
     def script(message: Message) -> list[Message]:
         return [error(message, -32000, "not on a Friday")] if "id" in message else []
 

@@ -201,7 +201,7 @@ async def test_a_listening_stream_does_not_await_a_reply() -> None:
     await desk.close()
 
 
-async def test_a_request_that_is_lost_alone_ends_with_words_and_frees_its_token() -> None:
+async def test_a_request_that_is_lost_alone_ends_with_a_message_and_frees_its_token() -> None:
     desk = Desk()
     for outcome, end in (("lost", ExchangeEnd.LOST), ("failed", ExchangeEnd.GIVEN_UP)):
         exchange = desk.outbox.ask("tools/call", {"name": "t"}, token="mine")

@@ -270,15 +270,15 @@ async def test_the_token_may_be_of_our_own_making_and_stays_the_same() -> None:
 
 
 async def test_an_oversized_question_of_a_result_is_asked_whole() -> None:
-    picture = {"type": "image", "data": "aGVsbG8h" * 200_000, "mimeType": "image/png"}
-    params = {**SAMPLING, "messages": [{"role": "user", "content": picture}]}
+    image = {"type": "image", "data": "aGVsbG8h" * 200_000, "mimeType": "image/png"}
+    params = {**SAMPLING, "messages": [{"role": "user", "content": image}]}
     server = Requiring(required({"k": {**SAMPLE, "params": params}}))
     async with questioned(server, era=Era.PER_REQUEST) as broker:
         exchange = call(broker)
         [asked] = await broker.asked()
         broker.questions.answer(asked.id, Sampled(SAMPLED))
         assert await over(exchange) is ExchangeEnd.ANSWERED
-    assert asked.params["messages"][0]["content"] == picture
+    assert asked.params["messages"][0]["content"] == image
 
 
 async def test_the_clock_of_a_call_goes_on_over_all_its_rounds() -> None:

@@ -224,14 +224,14 @@ async def test_the_roots_are_reported_without_asking() -> None:
 
 
 async def test_an_oversized_question_is_read_whole() -> None:
-    picture = {"type": "image", "data": "aGVsbG8h" * 200_000, "mimeType": "image/png"}
-    params = {**SAMPLING, "messages": [{"role": "user", "content": picture}]}
+    image = {"type": "image", "data": "aGVsbG8h" * 200_000, "mimeType": "image/png"}
+    params = {**SAMPLING, "messages": [{"role": "user", "content": image}]}
     async with questioned() as broker:
         broker.server.say(request("q", CREATE, params))
         [asked] = await broker.asked()
         broker.questions.answer(asked.id, Sampled(SAMPLED))
         await broker.reply_to("q")
-    assert asked.params["messages"][0]["content"] == picture
+    assert asked.params["messages"][0]["content"] == image
     assert asked.error == ""
 
 

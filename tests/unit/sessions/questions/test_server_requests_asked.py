@@ -54,7 +54,7 @@ def test_a_schema_that_is_no_form_is_noted(schema: Any, text: str, is_kept: bool
 
 
 @pytest.mark.parametrize(("message", "text"), [(..., "missing"), (42, "42, not a string")])
-def test_a_question_without_words_is_asked_all_the_same(message: Any, text: str) -> None:
+def test_a_question_without_a_text_is_asked_all_the_same(message: Any, text: str) -> None:
     asked = read_asked(ELICIT, _with(message=message), ALL)
     assert asked.message == ""
     assert text in asked.errors[0]

@@ -232,7 +232,7 @@ async def test_the_words_of_another_issuer_are_not_shown(issuer: str | None) -> 
     assert "The user said no" not in error.as_text()
 
 
-async def test_a_refusal_by_the_right_issuer_is_reported_in_its_words() -> None:
+async def test_a_refusal_by_the_right_issuer_is_reported_in_its_own_text() -> None:
     site = Site()
     site.denies = True
     site.answer_back = {"iss": ISSUER}

@@ -90,7 +90,9 @@ async def test_a_batch_is_cut_into_its_messages() -> None:
         ),
     ],
 )
-async def test_what_is_no_reply_ends_the_request_with_words(script: Script, expected: str) -> None:
+async def test_what_is_no_reply_ends_the_request_with_a_message(
+    script: Script, expected: str
+) -> None:
     async with connected(script) as line:
         exchange = await line.over(line.ask())
     assert exchange.end is ExchangeEnd.GIVEN_UP

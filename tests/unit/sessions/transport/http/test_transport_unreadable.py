@@ -163,7 +163,7 @@ CHUNKED = "HTTP/1.1 200 OK\n" + JSON.replace("\r", "") + "Transfer-Encoding: chu
         ),
     ],
 )
-async def test_what_is_no_answer_ends_the_request_with_words(
+async def test_what_is_no_answer_ends_the_request_with_a_message(
     script: Script, end: ExchangeEnd, message: str
 ) -> None:
     async with connected(script) as line:
