@@ -91,7 +91,7 @@ def find_errors(schema: Any, value: object, most: int, effort: int = QUICK) -> F
 
 
 def schema_error(schema: Any) -> str:
-    """Why `schema` is not a JSON schema; empty when it is one, or is too large to tell."""
+    """Say why `schema` is not a JSON schema; empty when it is one, or is too large to tell."""
     try:
         _compiled(schema)
     except _InvalidSchemaError as error:
@@ -392,7 +392,7 @@ def _applied(part: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any, int]]
 
 
 def _parts_of(pattern: str) -> int:
-    """How many ordinary parts of a schema take as long to compile: 4 µs each."""
+    """Return how many ordinary parts of a schema take as long to compile: 4 µs each."""
     if len(pattern) > LONGEST:
         return _MOST_PARTS
     return 40 + unrolled(pattern) + (1_000 if r"\p" in pattern.lower() else 0)

@@ -55,7 +55,7 @@ def data_dir(chosen: Path | None = None) -> Path:
 
 
 def unwritable(folder: Path) -> ErrorDetails | None:
-    """Why nothing can be saved in the data folder; None if it can."""
+    """Say why nothing can be saved in the data folder; None if it can."""
     import tempfile  # a tap imports this module, and its client is waiting
 
     try:

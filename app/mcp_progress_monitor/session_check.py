@@ -211,7 +211,7 @@ class CheckedSession(CheckedRecording):
             unsubscribe()
 
     def _overflow(self) -> Failure | None:
-        """Why no call can succeed any more; None if it can."""
+        """Say why no call can succeed any more; None if it can."""
         if not self._is_full:
             return None
         what = f"More than {size(self._most_bytes)} were recorded, and the server was disconnected"

@@ -462,7 +462,7 @@ _SAME: Final = KeptSecrets(_NOTHING_KNOWN)  # accepts any literal for a referenc
 
 
 class ImportStatus(enum.Enum):
-    """How a server of a file compares with the saved ones."""
+    """State of a server of a file, compared with the saved ones."""
 
     NEW = "new"
     CHANGED = "changed"

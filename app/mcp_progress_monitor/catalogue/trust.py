@@ -152,7 +152,7 @@ def is_in_any_folder(kept: Mapping[str, Any], definition: ServerDefinition) -> b
 
 
 def changes_since(kept: Mapping[str, Any], definition: ServerDefinition) -> tuple[str, ...]:
-    """How a definition differs from `kept`; empty if that cannot be read."""
+    """Say how a definition differs from `kept`; empty if that cannot be read."""
     key, before = kept.get("key"), kept.get("parts")
     if not isinstance(key, str) or not isinstance(before, dict):
         return ()

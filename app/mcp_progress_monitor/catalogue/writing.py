@@ -113,7 +113,7 @@ def _document(
 
 
 def _unwritable(entry: CatalogueEntry, client: McpClient) -> str:
-    """Why a client's file cannot contain a server; empty if it can."""
+    """Say why a client's file cannot contain a server; empty if it can."""
     if not client.has_urls and isinstance(entry.definition, HttpDefinition):
         return f"{client.title}'s file does not support servers with a URL"
     can_disable = client is OURS or client.rules or client.disabled is not None

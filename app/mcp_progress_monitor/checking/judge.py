@@ -447,7 +447,7 @@ def _as_judged(
 
 
 def _blamed(finding: Finding, by: Side) -> Side:
-    """Who broke a rule in a message of `by`: progress that was mixed up is its requests' fault."""
+    """Name who broke a rule in a message of `by`: mixed-up progress is its requests' fault."""
     if finding.rule is not rules.TOKEN_SHARED:
         return by
     return Side.SERVER if by is Side.CLIENT else Side.CLIENT

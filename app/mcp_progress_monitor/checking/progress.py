@@ -217,7 +217,7 @@ def take_time(connection: JudgedConnection, now: float) -> Iterator[Evidence]:
 
 
 def due(connection: JudgedConnection, now: float) -> Iterator[float]:
-    """When current silences reach the next limit of a known client."""
+    """Return when current silences reach the next limit of a known client."""
     for call in connection.calls.values():
         if call.method == CALL_TOOL and not call.was_asked:
             silence_s = now - call.message_at

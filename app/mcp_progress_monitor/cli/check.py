@@ -330,7 +330,7 @@ def _by_text(results: list[ReportedResult]) -> dict[str, list[ReportedResult]]:
 
 
 def _place(result: ReportedResult) -> str:
-    """Who violated the rule, where, how often, and in which frames."""
+    """Say who violated the rule, where, how often, and in which frames."""
     known = "" if result.is_new else ", known"
     job = "" if result.job is None else f", job {result.job}"
     first, last = result.frames[0], result.last

@@ -55,7 +55,7 @@ def _own(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _folders(arguments: Sequence[str]) -> list[Path]:
-    """Where to write: the data folder, or else the folder for temporary files."""
+    """Return where to write: the data folder, or else the folder for temporary files."""
     import tempfile  # seldom needed
 
     try:

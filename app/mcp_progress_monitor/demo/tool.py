@@ -114,7 +114,7 @@ def _check(name: str, schema: JsonObject, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TaskTraits:
-    """How calls of a tool may become tasks."""
+    """Rules for calls of a tool that may become tasks."""
 
     support: Literal["optional", "required", "forbidden", ""] = "optional"
     """The listed value in revision 2025-11-25; empty means forbidden as well."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AutoResume(NamedTuple):
-    """How to resume a job automatically, until it is done, fails, or `limit` attempts were made.
+    """Automatic resuming of a job until it is done, fails, or `limit` attempts were made.
 
     `pauses_s` are the seconds before each of them, the last one repeated; they begin again with
     every attempt that made progress.
@@ -65,7 +65,7 @@ class CallSeries(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a call ended. `raw` is the reply's exact bytes, empty without a reply.
+    """End of a call. `raw` is the reply's exact bytes, empty without a reply.
 
     `job` is None if the request is not a job or was never written. `resume_id` names the saved
     chain of a job that stopped resumable; None if it is not saved.

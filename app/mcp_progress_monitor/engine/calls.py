@@ -164,7 +164,7 @@ class Calls:
         return Call(server, detail.snapshot.method, params, token)
 
     async def check_arguments(self, server: str, tool: str, arguments: JsonObject) -> Checked:
-        """How `arguments` violate the tool's schema, and what could not be checked.
+        """Say how `arguments` violate the tool's schema, and what could not be checked.
 
         `UserError` if there is no such server or tool.
         """

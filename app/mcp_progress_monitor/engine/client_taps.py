@@ -176,7 +176,7 @@ def _claude() -> str | None:
 
 
 def _why_not_by_command(server: ClientServer, entry: Mapping[str, Any]) -> str:
-    """Why Claude Code's own command cannot write an entry; "" if it can."""
+    """Say why Claude Code's own command cannot write an entry; "" if it can."""
     lost = sorted(entry.keys() - _KEPT)
     if lost:
         return f"claude mcp add-json would drop {', '.join(lost)}"

@@ -285,7 +285,7 @@ class RecordedServers:
         return ""
 
     def end_of(self, name: str) -> TapEnd | None:
-        """How the newest connection of a server ended; None while it is open."""
+        """Return how the newest connection of a server ended; None while it is open."""
         known = self._servers.get(name)
         return None if known is None else known.end
 

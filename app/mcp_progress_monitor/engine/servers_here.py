@@ -91,7 +91,7 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
 def _misfit(
     config: ConfigFile, server: FoundServer, known: ServerDefinition, client: str
 ) -> tuple[bool, int, int]:
-    """How badly a client's entry fits what was recorded: its client first, then its variables.
+    """Tell how badly a client's entry fits what was recorded: its client first, then its variables.
 
     Entries with variables that the server did not have, then those that lack more of its variables.
     """

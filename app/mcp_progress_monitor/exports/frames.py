@@ -205,7 +205,7 @@ class StderrLine(NamedTuple):
 
 
 class ConnectionEnd(NamedTuple):
-    """How a connection ended: `exit_code` is the process's, None if unknown."""
+    """End of a connection: `exit_code` is the process's, None if unknown."""
 
     at: float
     reason: str

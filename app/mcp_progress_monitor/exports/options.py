@@ -48,7 +48,7 @@ class ExportedServers(Protocol):
 
 
 class ReportDepth(NamedTuple):
-    """How much of a job is shown: rows and messages at either end, characters of a value."""
+    """Detail of a job in a report: rows and messages at either end, characters of a value."""
 
     ticks: int
     between: int

@@ -56,7 +56,7 @@ _PAIR_NAMES: Final = frozenset({"name", "key", "header", "type", "description"})
 
 
 class _SecretRule(enum.Enum):
-    """How the values in a container are redacted."""
+    """Redaction of the values in a container."""
 
     PLAIN = enum.auto()  # by the names of members and the content of texts
     ENVIRONMENT = enum.auto()

@@ -124,7 +124,7 @@ _WIDTH: Final = 92
 
 
 class _Form(NamedTuple):
-    """How the SDK sends a kind of request: the parameter with the subject, and the call."""
+    """Shape of a request in the SDK: the parameter with the subject, and the call."""
 
     subject: str
     call: str

@@ -24,7 +24,7 @@ class FilterError(ValueError):
 
 
 class TrafficFilter(NamedTuple):
-    """Which frames are shown: those that match `text`, of the chosen channels and kinds.
+    """Filter of frames: those that match `text`, of the chosen channels and kinds.
 
     `text` is an expression of the filter language, see `filtering`; with `irregular_only`, only
     frames that violate a rule are shown.

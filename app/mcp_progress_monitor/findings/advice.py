@@ -14,7 +14,7 @@ from mcp_progress_monitor.findings.rules import RULES
 
 
 class Certainty(enum.StrEnum):
-    """How sure it is that a finding is a fault."""
+    """Certainty that a finding is a fault."""
 
     CERTAIN = "certain"  # the messages themselves prove it
     LIKELY = "likely"

@@ -11,7 +11,7 @@ AS_OF: Final = "2026-11"  # when the table was last compared with its sources
 
 
 class ClientLimit(NamedTuple):
-    """How long a client waits for a message about a call, in seconds.
+    """Time a client waits for a message about a call, in seconds.
 
     `transport` is `stdio`, `http`, or empty for both. `source` is how that is known and from where,
     `seen` when the source said so: nothing here was measured by this project.

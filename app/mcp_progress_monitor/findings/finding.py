@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Level(enum.StrEnum):
-    """How grave it is to break a rule."""
+    """Severity of breaking a rule."""
 
     ERROR = "error"  # the protocol says MUST
     WARNING = "warning"  # it says SHOULD, or the case is doubtful
@@ -25,7 +25,7 @@ class Level(enum.StrEnum):
 
 
 class Source(NamedTuple):
-    """Where a rule is written down."""
+    """Document that states a rule."""
 
     document: str
     section: str
@@ -94,7 +94,7 @@ class _Formatter(string.Formatter):
 
 
 def _late(seconds: float | None) -> str:
-    """How late something arrived, with a trailing space; empty if unknown."""
+    """Say how late something arrived, with a trailing space; empty if unknown."""
     return "" if seconds is None else f"{formatting.duration(seconds)} "
 
 

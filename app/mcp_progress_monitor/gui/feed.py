@@ -124,7 +124,7 @@ class Load(NamedTuple):
 
 
 class Throttle:
-    """When batches of one kind are due, in milliseconds of a monotonic clock.
+    """Schedule of batches of one kind, in milliseconds of a monotonic clock.
 
     Between two batches there is an interval. While the thread is saturated there is more: until the
     window's work since the last batch, for whatever kind and pane, is at most `GUI_SHARE` of all

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class WindowOptions(NamedTuple):
-    """How to open the window.
+    """Options of the window.
 
     `definitions` are the servers to connect to at once, including the demo server if `is_demo`.
     Those of a configuration file (`config`) are shown first, and run only with the user's approval.
@@ -45,7 +45,7 @@ class WindowOptions(NamedTuple):
 
 
 class RecordingOptions(NamedTuple):
-    """How to open the window of a recording.
+    """Options of the window of a recording.
 
     `speed` is the factor of the replay's speed; None shows everything at once. `filter_text` is the
     initial filter of Traffic. The rest is as in `WindowOptions`.

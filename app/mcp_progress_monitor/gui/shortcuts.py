@@ -52,7 +52,7 @@ class Section(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Who else has a key: commands that can give it up, or a use of it that cannot be changed."""
+    """Other users of a key: commands that can give it up, or a use that cannot be changed."""
 
     commands: tuple[Command, ...]
     fixed: str = ""

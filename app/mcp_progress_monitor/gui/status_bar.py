@@ -137,7 +137,7 @@ class StatusBar(QStatusBar):
         return parts
 
     def _server_parts(self) -> list[str]:
-        """How many servers are connected, and what the others wait for."""
+        """Say how many servers are connected, and what the others wait for."""
         servers = self._counted.servers()
         states = [server.state for server in servers]
         connected, all_of_them = states.count(ServerState.CONNECTED), len(states)

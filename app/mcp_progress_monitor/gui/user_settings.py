@@ -120,7 +120,7 @@ _QUIET: Final = Group("has_quiet_hours")
 class NotificationSettings(
     Section, key="notifications", title="Notifications", icon="state-needs-you", is_live=True
 ):
-    """When and how the user is notified while the window is not in front.
+    """Notifications while the window is not in front.
 
     Jobs shorter than `least_s` are not notified; questions always are. Quiet hours begin and end at
     a local time of day, and may span midnight.

@@ -41,7 +41,7 @@ UNSUPPORTED_VERSION = -32022
 
 
 class Era(enum.Enum):
-    """How a connection agrees on a revision."""
+    """Way a connection agrees on a revision."""
 
     HANDSHAKE = "handshake"
     PER_REQUEST = "per-request"

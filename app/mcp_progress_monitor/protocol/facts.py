@@ -156,7 +156,7 @@ RequestId: TypeAlias = str | int | float | None
 
 
 class Side(enum.IntEnum):
-    """Who sent a message."""
+    """Sender of a message."""
 
     CLIENT = 0
     SERVER = 1
@@ -478,7 +478,7 @@ class StreamBroken(NamedTuple):
 
 
 class StreamResumed(NamedTuple):
-    """That stream was resumed, from the event after `last_event_id`."""
+    """The stream was resumed, from the event after `last_event_id`."""
 
     number: int
     connection: str

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Channel(enum.IntEnum):
-    """Where a frame's bytes were seen."""
+    """Stream on which a frame's bytes were seen."""
 
     SENT = 0  # sent to the server (its stdin)
     RECEIVED = 1  # received from the server (its stdout)
@@ -298,7 +298,7 @@ def raws_of(frames: Sequence[Frame]) -> Sequence[bytes]:
 
 
 def line_count(frames: Sequence[Frame]) -> int:
-    """How many of the frames are lines, not elements of a batch."""
+    """Return how many of the frames are lines, not elements of a batch."""
     return len(frames) if are_alike(frames) else [frame[6] for frame in frames].count(None)
 
 

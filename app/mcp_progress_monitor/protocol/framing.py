@@ -230,7 +230,7 @@ class Framer:
 
 
 def _run_length(lines: Sequence[bytes]) -> int:
-    """How many of the first lines can be a run: those before a batch or an oversized line."""
+    """Tell how many of the first lines can be a run: those before a batch or an oversized line."""
     firsts = {raw[:1] for raw in lines}
     if firsts.isdisjoint(_BEGIN_BATCH) and max(map(len, lines)) <= OVERSIZED:
         return len(lines)

@@ -321,7 +321,7 @@ def _skip_space(raw: bytes, pos: int) -> int:
 
 
 def _matched(pattern: re.Pattern[bytes], raw: bytes, pos: int) -> int:
-    """Where the match of `pattern` at `pos` ends, at most `_SLICE` bytes further on."""
+    """Return where the match of `pattern` at `pos` ends, at most `_SLICE` bytes further on."""
     match = pattern.match(raw, pos, pos + _SLICE)
     return match.end() if match else pos
 

@@ -203,7 +203,7 @@ def _plain_notification(number: int, stamp: Stamp, raw: bytes) -> NotificationRe
 
 
 class PartSize:
-    """How much of a run is handled at once: what takes a few milliseconds on this machine.
+    """Part of a run that is handled at once: what takes a few milliseconds on this machine.
 
     Ticks of a thousand jobs take twice as long as those of one, whose memory is at hand. Batches
     take longer as well, and so does everything on a slow machine.
@@ -232,7 +232,7 @@ _SHORT_PART_S: Final = 0.0015
 
 
 def weight_of(facts: Sequence[Fact]) -> int:
-    """How long it takes to handle the facts of one message, by the time that a tick takes."""
+    """Tell how long it takes to handle the facts of one message, by the time that a tick takes."""
     kind = type(facts[0]) if facts else None
     if kind is RequestMade:
         return _REQUEST_WEIGHT

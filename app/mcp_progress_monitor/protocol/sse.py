@@ -553,7 +553,7 @@ class SseParser:
         return SseEvent(before, fields.data, after, None, *meaning)
 
     def _begin(self, piece: bytes) -> int:
-        """Where the lines of an event begin: after a byte order mark of the stream."""
+        """Return where the lines of an event begin: after a byte order mark of the stream."""
         is_first, self._is_begun = not self._is_begun, True
         return len(_BOM) if is_first and piece.startswith(_BOM) else 0
 

@@ -78,7 +78,7 @@ class RecordingsFolder:
         self._own: Path | None = None
 
     def new_path(self, when: float) -> Path:
-        """Where a run that begins at `when` (wall time) is to be recorded; nothing is there yet."""
+        """Return the path of a run that begins at `when` (wall time); nothing is there yet."""
         name = f"{_stamp(when)}-p{os.getpid()}"
         number, path = 1, self.path / f"{name}{SUFFIX}"
         while is_there(path) or is_there(_lock_path(_run_path(path))):
@@ -345,7 +345,7 @@ def _run_beside(path: Path) -> Path | None:
 
 
 def _started(file: _File) -> float:
-    """When a run began, from its header; else the time of its last change."""
+    """Return when a run began, from its header; else the time of its last change."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         with file.path.open("rb") as stream:
             line = stream.readline(_HEADER_BYTES)

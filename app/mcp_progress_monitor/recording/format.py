@@ -87,7 +87,7 @@ _VERSION_UTC: Final = datetime.UTC
 
 
 class LineFormat(NamedTuple):
-    """How a version writes a line's prefix.
+    """Format of a line's prefix in a version.
 
     Groups of `pattern`: second, microseconds; monotonic seconds, their microseconds; connection;
     mark. `epoch_s` parses the second (`ValueError` if it is none), `connection` the name.

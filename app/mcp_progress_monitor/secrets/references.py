@@ -22,7 +22,7 @@ _SCHEME: Final = re.compile(r"(?:Basic|Bearer|Digest|DPoP|Token) +", re.IGNORECA
 
 
 class Keyring(Protocol):
-    """Where secrets are kept by the system. All of it may take long: called in a thread."""
+    """The system's store of secrets. All of it may take long: called in a thread."""
 
     def get(self, name: str) -> str | None:
         """The secret of that name, None if there is none; `UserError` without a keyring."""

@@ -169,7 +169,7 @@ class HttpServing:
     # What a request asks for
 
     def refusal(self, request: _Request) -> tuple[int, str] | None:
-        """Why a request is not answered, with its status; None if it is."""
+        """Say why a request is not answered, with its status; None if it is."""
         why = refusal_of(request.headers, self.port, self.url, "recording")
         if why:
             return 403, why

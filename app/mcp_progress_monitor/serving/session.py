@@ -66,7 +66,7 @@ class Report(Protocol):
 
 
 class Outlet(Protocol):
-    """Where the messages of one request go."""
+    """Destination of the messages of one request."""
 
     async def send(self, raw: bytes) -> None:
         """Send one message of the server to the client."""

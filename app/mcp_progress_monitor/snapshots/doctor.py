@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class EndKind(enum.Enum):
-    """Who or what ended a connection."""
+    """Cause of a connection's end."""
 
     OPEN = "open"
     SERVER = "server"  # the server exited or closed its output

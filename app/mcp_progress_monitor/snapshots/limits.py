@@ -48,7 +48,7 @@ class Limit(enum.Enum):
 
 
 class Limits(NamedTuple):
-    """How long to wait, in seconds; None and 0 are without limit.
+    """Timeouts in seconds; None and 0 are without limit.
 
     `idle_s` counts from the last activity of this request (sent, progress, any message that belongs
     to it), `total_s` from the moment it was made.

@@ -144,7 +144,7 @@ class ServerSnapshot(NamedTuple):
         return found if isinstance(found, str) else self.name
 
     def rejection(self, tool: Tool) -> str:
-        """Why clients must not call one of the server's tools; empty if they may.
+        """Say why clients must not call one of the server's tools; empty if they may.
 
         Source: 2026-07-28 "Custom Headers from Tool Parameters": over HTTP, clients reject tools
         whose `x-mcp-header` breaks the rules.

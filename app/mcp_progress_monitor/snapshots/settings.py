@@ -109,7 +109,7 @@ def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
 
 
 class ServerSettings(Validated):
-    """How to treat one server: rules for its questions, its roots, and the requested log level.
+    """Settings of one server: rules for its questions, its roots, and the requested log level.
 
     Without `log_level` the server decides, or in 2026-07-28 does not log.
     """

@@ -13,7 +13,7 @@ UNKNOWN_CLIENT = "unknown client"
 
 
 class TapEnd(NamedTuple):
-    """How a watched session ended.
+    """End of a watched session.
 
     `exit_code` and `signal` are the server's. `ended_by` is "server", "client", "tap" or "script";
     empty if the tap was killed and could not record it.

@@ -20,7 +20,7 @@ ChainId: TypeAlias = int
 
 
 class SavedOutcome(enum.Enum):
-    """How an attempt ended; the values are stored."""
+    """End of an attempt; the values are stored."""
 
     RUNNING = "running"
     RESUMABLE = "resumable"  # it was answered, with a token to go on with

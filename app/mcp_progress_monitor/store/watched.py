@@ -22,7 +22,7 @@ _KEPT_S: Final = 90 * 86_400.0  # how long it is remembered that a job has ended
 
 
 class WatchedEnding(enum.Enum):
-    """How a job of another client ended here; the values are stored."""
+    """End of a job of another client here; the values are stored."""
 
     COMPLETED = "completed"
     FORGOTTEN = "forgotten"  # the user deleted its token

@@ -55,7 +55,7 @@ def read_listen(text: str) -> ListenAddress:
 
 
 def refusal_of(headers: Mapping[str, str], port: int, own: str, what: str) -> str:
-    """Why a request to `own`, the URL of `what`, is rejected; empty if it is accepted."""
+    """Say why a request to `own`, the URL of `what`, is rejected; empty if it is accepted."""
     host = headers.get("host", "")
     if not _is_loopback(host, port):
         return f"The {what} does not answer to the host {host!r}. Use {own}"
@@ -135,7 +135,7 @@ class TapAddresses:
         return f"{self.upstream.scheme}://{self.authority.decode('ascii')}{target}"
 
     def refusal(self, headers: Mapping[str, str]) -> str:
-        """Why a request is rejected, by its `host` and `origin`; empty if it is accepted.
+        """Say why a request is rejected, by its `host` and `origin`; empty if it is accepted.
 
         Prevents DNS rebinding, by which a web page can reach any address under its own name.
         """

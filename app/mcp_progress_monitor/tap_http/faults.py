@@ -119,7 +119,7 @@ class ChangedExchange:
             raise failure
 
     def _changed(self, event: SseEvent, latest: float) -> tuple[float, bytes]:
-        """When an event is due, and its bytes; `latest` is the due time of the previous event."""
+        """Return when an event is due, and its bytes; `latest` is the previous due time."""
         if not event.is_message:
             return latest, event.raw
         raw = event.data or b""

@@ -453,7 +453,7 @@ class Chains:
 
 
 def _detail(result: AttemptOutcome) -> str:
-    """Why an attempt stopped, as text; empty if nothing went wrong."""
+    """Say why an attempt stopped, as text; empty if nothing went wrong."""
     failure = result.ending.failure
     if failure is None:
         return ""

@@ -214,7 +214,7 @@ def span(values: Iterable[float]) -> AxisSpan:
 def label_places(
     wanted: Iterable[tuple[float, float]], low: float, high: float
 ) -> list[float | None]:
-    """Where labels, given by centre and length, begin, to lie within `low` to `high`.
+    """Return where labels, given by centre and length, begin, to lie within `low` to `high`.
 
     None for those that would overlap an earlier one: the most important comes first.
     """

@@ -181,7 +181,7 @@ def _is_of(job: Job, fact: RequestMade) -> bool:
 
 
 def _fit(job: Job, fact: RequestMade) -> tuple[bool, bool, bool]:
-    """How well a request matches as the next round of a job: the most important first."""
+    """Return how well a request matches as the next round of a job: the most important first."""
     questions = job.questions
     if questions is None:
         return False, False, False

@@ -122,7 +122,7 @@ def _questions(job: Job) -> tuple[int, ...]:
 
 
 def _cancel_s(job: Job, state: str, now: float) -> float | None:
-    """How long a cancel has been pending, or how late the result was that ignored it."""
+    """Return how long a cancel has been pending, or how late the result was that ignored it."""
     if job.cancel_at is None:
         return None
     if job.state is JobState.CANCELLING:

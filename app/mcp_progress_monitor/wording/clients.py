@@ -146,7 +146,7 @@ RECORDING_IS_OFF: Final = (
 
 
 def next_step(client: McpClient) -> str:
-    """How to make a client use its changed configuration."""
+    """Say how to make a client use its changed configuration."""
     return client.next_step or f"Restart {client.title}."
 
 
@@ -207,6 +207,6 @@ def _names(servers: Sequence[ClientServer]) -> str:
 
 
 def refusal_text(server: ClientServer) -> str:
-    """Why a server is skipped, and what to do about it."""
+    """Say why a server is skipped, and what to do about it."""
     hint = shared_hint(server) if server.is_shared else f"{server.why_not}."
     return f"{server_title(server)}: {hint}"

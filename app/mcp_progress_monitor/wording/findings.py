@@ -35,14 +35,14 @@ def rule_title(rule: str) -> str:
 
 
 def place(finding: ReportedResult) -> str:
-    """Who violated the rule, and where."""
+    """Say who violated the rule, and where."""
     who = ("Server " if finding.by == "server" else "The client of ") + finding.server
     job = "" if finding.job is None else f", job {finding.job}"
     return f"{who}, in {finding.place}{job}" if finding.method else who
 
 
 def frames(finding: ReportedResult) -> str:
-    """How often the finding occurred, and in which messages."""
+    """Say how often the finding occurred, and in which messages."""
     first, last = formatting.number(finding.frames[0]), formatting.number(finding.last)
     if finding.times == 1:
         return f"Once, in message no. {first}"

@@ -157,7 +157,7 @@ def time_left(job: JobSnapshot) -> str:
 
 
 def elapsed(job: JobSnapshot) -> str:
-    """How long the job has run, in whole seconds; exact once it has ended."""
+    """Say how long the job has run, in whole seconds; exact once it has ended."""
     if job.state.is_over:
         return formatting.duration(job.elapsed_s)
     return formatting.duration(math.floor(job.elapsed_s)) if job.elapsed_s >= 1 else ""
@@ -347,7 +347,7 @@ def part_row(part: PartReceived, started_at: float) -> tuple[str, ...]:
 
 
 def answered_in(job: JobSnapshot) -> str:
-    """Where to answer the open question of another client's job; empty for our own."""
+    """Say where to answer the open question of another client's job; empty for our own."""
     if job.watched_client is None or job.state is not JobState.NEEDS_YOU:
         return ""
     return f"answer in {formatting.one_line(job.watched_client, _CLIENT)}"

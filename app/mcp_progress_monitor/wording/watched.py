@@ -46,7 +46,7 @@ def edit_here(client: str) -> str:
 
 
 def why_approve(client: str, *, has_url: bool) -> str:
-    """Why the definition of a watched server needs approval."""
+    """Say why the definition of a watched server needs approval."""
     name = _short(client)
     if has_url:
         return f"{name} used this server. This program connects to it as well."
@@ -70,7 +70,7 @@ def unknown_values(missing: Sequence[str], hidden_count: int) -> str:
 
 
 def why_no_call(client: str) -> str:
-    """Why no call can be made on a watched server."""
+    """Say why no call can be made on a watched server."""
     return f"{_short(client)} runs this server; it is only watched here"
 
 

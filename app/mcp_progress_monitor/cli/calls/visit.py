@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class ResultFormat(NamedTuple):
-    """How the result in a reply's bytes is shown: as `text`, and in events as `exact` JSON."""
+    """Form in which the result of a reply is shown: as `text`, and in events as `exact` JSON."""
 
     text: Callable[[bytes], str] = answer_text
     exact: Callable[[bytes], str] = exact_outcome

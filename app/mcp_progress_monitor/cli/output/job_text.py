@@ -64,7 +64,7 @@ def state(job: JobSnapshot) -> str:
 
 
 def _end(job: JobSnapshot) -> str:
-    """How it ended, or stopped: a resumable job may be resumed automatically."""
+    """Say how it ended, or stopped: a resumable job may be resumed automatically."""
     preposition = "after" if job.state is JobState.RESUMABLE else "in"
     ended = f"{job.state.value.lower()} {preposition} {job_texts.elapsed(job)}"
     parts = (ended, job_texts.ticks(job), job_texts.attempts(job), job_texts.next_attempt(job))

@@ -381,7 +381,7 @@ class TextFront(Front):
 
 
 def _failure_text(outcome: Outcome) -> str:
-    """Why a call failed, with the server's code and data if any."""
+    """Say why a call failed, with the server's code and data if any."""
     failure = outcome.failure
     if failure is None:
         return "The call ended without a result."
@@ -394,7 +394,7 @@ _LONGEST: Final = 8000  # the most characters of a URL: browsers accept no more
 
 
 def sign_in_lines(sign_in: SignIn) -> list[str]:
-    """Where to sign in, for a terminal: the host, then the full URL."""
+    """Say where to sign in, for a terminal: the host, then the full URL."""
     parts = url_parts(sign_in.url)
     address = f"  {elide(parts.shown, _LONGEST)}"
     what = sign_in_text(sign_in.server)

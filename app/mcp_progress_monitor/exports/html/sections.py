@@ -748,7 +748,7 @@ def _failure_source(detail: JobDetail, failure: Failure) -> str:
 
 
 def _aftermath(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> Iterator[str]:
-    """How the connection ended, and the server's last lines of standard error."""
+    """Say how the connection ended, and the server's last lines of standard error."""
     job, close = detail.snapshot, evidence.close
     if job.state is JobState.DONE:
         return

@@ -104,7 +104,7 @@ class TaskOptions(QObject):
         mark_invalid(self.ttl, self._appearance, is_wrong=False)
 
     def _why_not(self, tasks: TaskOffer | None, offer: Offer | None) -> str:
-        """Why the options are disabled; empty if they are not."""
+        """Say why the options are disabled; empty if they are not."""
         if tasks is None or offer is None:
             return "The server is not connected, or nothing is selected"
         if offer.kind.value != CALL_TOOL:
@@ -177,7 +177,7 @@ class CallSettings(NamedTuple):
 
 
 class CallCount(NamedTuple):
-    """How many calls of one tool to make, and how fast; by default one."""
+    """Number of calls of one tool to make, and their rate; by default one."""
 
     sets: Sequence[JsonObject] = ()
     source: str = ""

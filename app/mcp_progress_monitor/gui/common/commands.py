@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Takes(enum.Enum):
-    """How many rows a command acts on."""
+    """Number of rows a command acts on."""
 
     NOTHING = enum.auto()
     CURRENT = enum.auto()

@@ -111,7 +111,7 @@ def _pairs(value: Any) -> Iterable[tuple[str | int, Any]]:
 
 
 def _step(count: int) -> int:
-    """How many of `count` members each row below their node represents."""
+    """Return how many of `count` members each row below their node represents."""
     step = 1
     while count > step * BLOCK:
         step *= BLOCK

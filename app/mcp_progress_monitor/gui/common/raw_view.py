@@ -145,7 +145,7 @@ class RawView(QWidget):
         self._text.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _place_of(self, byte: int) -> int:
-        """Where a byte of the page is in its text, as Qt counts: in units of UTF-16."""
+        """Return where a byte of the page is in its text, as Qt counts: in units of UTF-16."""
         before = self._raw[self._page.start : byte]
         text, _ = _readable(before, "\n\t" if self._keep_lines else "")
         return len(text.encode("utf-16-le", "surrogatepass")) // 2

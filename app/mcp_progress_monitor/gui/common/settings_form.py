@@ -239,7 +239,7 @@ class SettingsForm(QWidget):
             target.addWidget(self._note(note))
 
     def _place(self, row: rows.Row) -> QVBoxLayout:
-        """Where a row goes, below its heading, note and the text of its group."""
+        """Return where a row goes, below its heading, note and the text of its group."""
         if row.heading and self._is_page:
             if self._column.count():
                 self._column.addSpacing(GAP)

@@ -175,7 +175,7 @@ class CompareDialog(QDialog):
 
 
 class StatisticsDialog(QDialog):
-    """How often each tool was called, how often it failed, and how long it took."""
+    """Shows how often each tool was called, how often it failed, and how long it took."""
 
     calls_wanted = Signal(str)
     """The words that the jobs of a row are filtered by."""

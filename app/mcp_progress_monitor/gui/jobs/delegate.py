@@ -525,6 +525,6 @@ def _tip(job: JobSnapshot, column: Column) -> str:
 
 
 def _more(job: JobSnapshot) -> str:
-    """Why a resumable job stopped, then all its violations."""
+    """Say why a resumable job stopped, then all its violations."""
     note = job_texts.line(job.resume_note)
     return "\n".join(part for part in (note, job_texts.marks(job)) if part)

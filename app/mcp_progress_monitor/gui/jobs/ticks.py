@@ -133,7 +133,7 @@ class TicksModel(TitledTable):
 
 
 def _kept(shown: list[ProgressReceived], wanted: list[ProgressReceived]) -> int | None:
-    """How many of the last of `shown` are the first of `wanted`; None if none are."""
+    """Return how many of the last of `shown` are the first of `wanted`; None if none are."""
     if not shown or not wanted:
         return None
     first = wanted[0].number

@@ -188,7 +188,7 @@ class RuleBox(QGroupBox):
         )
 
     def mistake(self) -> str:
-        """Why the fixed answer is not JSON; empty if it is, or none is needed."""
+        """Say why the fixed answer is not JSON; empty if it is, or none is needed."""
         self.editor.apply()
         return self.editor.mistake if self._has_editor() else ""
 

@@ -61,7 +61,7 @@ def _is_watchable(row: ServerRow) -> bool:
 
 
 def _watch(row: ServerRow) -> Words:
-    """Where a server can be watched: in the client that it was imported from, if any."""
+    """Return where a server can be watched: in the client that it was imported from, if any."""
     from mcp_progress_monitor.catalogue.clients import KNOWN  # late: not needed for the first paint
 
     origin = "" if row.entry is None else row.entry.origin

@@ -103,7 +103,7 @@ class ServersController(QObject):
         self._taking_turns = 0
 
     def refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
-        """Why a definition must not be connected; None if it may."""
+        """Say why a definition must not be connected; None if it may."""
         hint = "Connect it from the server list to review and approve what it runs."
         return not_approved(definition.name, hint) if self.saved.refuses(definition) else None
 

@@ -207,7 +207,7 @@ _NO_SECRET: Final = EnteredValue("OAuth client secret")
 
 
 class ServerKind(enum.Enum):
-    """How a server is reached."""
+    """Way a server is reached."""
 
     COMMAND = "command"
     URL = "url"
@@ -475,7 +475,7 @@ def kind_of(definition: ServerDefinition) -> ServerKind:
 
 
 def _no_folder(entered: str) -> str:
-    """Why no server can be started in a folder; empty if one can."""
+    """Say why no server can be started in a folder; empty if one can."""
     folder = expanded(Path(entered))
     seen = path_kind(folder)
     if seen is PathKind.HIDDEN or is_closed(folder):

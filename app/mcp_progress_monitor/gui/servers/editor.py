@@ -70,7 +70,7 @@ def _of_command(definition: StdioDefinition, *, shows_values: bool) -> Iterator[
 
 
 def _found(definition: StdioDefinition) -> str:
-    """Where the program is found, as far as can be determined without running it."""
+    """Say where the program is found, as far as can be determined without running it."""
     command = definition.command
     found = shutil.which(command, path=definition.env.get("PATH"))
     if os.path.dirname(command):  # noqa: PTH120  # "./x" has one, which Path forgets

@@ -259,7 +259,7 @@ async def files_here() -> list[FoundFile]:
 
 
 async def keyring_error() -> ErrorDetails | None:
-    """Why no secret can be stored in a keyring here; None if one can.
+    """Say why no secret can be stored in a keyring here; None if one can.
 
     A keyring may wait for the user to unlock it: that must not keep the window from closing.
     """

@@ -565,7 +565,7 @@ class ImportDialog(QDialog):
         set_text_colour(self.note, self._appearance, tone)
 
     def _make_choice(self) -> QComboBox:
-        """Where secrets are stored: in the keyring if there is one, unless the user chooses."""
+        """Make the choice of where secrets are stored: the keyring if there is one, by default."""
         choice = QuietComboBox(self)
         for each in SecretsAs:
             choice.addItem(SECRETS_TEXTS[each], each.value)

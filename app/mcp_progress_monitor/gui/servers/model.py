@@ -49,7 +49,7 @@ class ServerSource(Protocol):
 
 
 class Standing(NamedTuple):
-    """How a selected server stands among the others."""
+    """Position of a selected server among the others."""
 
     has_catalogue: bool = False  # servers can be saved
     can_move_up: bool = False

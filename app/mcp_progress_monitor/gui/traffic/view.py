@@ -411,7 +411,7 @@ class TrafficView(QTableView):
             self._turn.start(self._rest_ms())
 
     def _rest_ms(self) -> int:
-        """How long the visible rows stay."""
+        """Return how long the visible rows stay."""
         if not (self._is_flood and self._since_end.isValid()):
             return 0
         return max(0, _FLOOD_MS - self._since_end.elapsed())

@@ -540,7 +540,7 @@ def queued_text(outbox: Outbox) -> str:
 
 
 def _what_failed(connection: Connection) -> str:
-    """How the server ended, with its own exit code."""
+    """Say how the server ended, with its own exit code."""
     code = connection.exit_code
     is_own = code is not None and code >= 0 and connection.end_kind is EndKind.SERVER
     return f"{connection.reason} with exit code {code}" if is_own else connection.reason

@@ -195,7 +195,7 @@ class ServerLists:
         return ErrorDetails(what, self._connection.id, detail="\n".join(notes[:_ERRORS_SHOWN]))
 
     def _headless(self, tools: Sequence[Tool]) -> Iterator[str]:
-        """Why clients must omit a tool over HTTP, if they must."""
+        """Say why clients must omit a tool over HTTP, if they must."""
         # Only 2026-07-28 over HTTP has such headers; there, closing the stream cancels.
         if self._connection.outbox.closes_streams:
             for tool in tools:

@@ -322,7 +322,7 @@ def _answer(ask: Ask, reply: RequestAnswered) -> str:
 
 
 def _of_opening(loss: Loss) -> ErrorDetails:
-    """Why an opening failed; whether its request was processed does not matter."""
+    """Say why an opening failed; whether its request was processed does not matter."""
     if loss.outcome == "lost" and loss.may_be_older:
         hint = "Check the URL, and that an MCP server is running there; then connect again."
         return loss.details._replace(hint=hint)

@@ -55,7 +55,7 @@ __all__ = ["ExchangeEnd", "Limits", "PendingRequest"]
 
 
 class ExchangeEnd(enum.Enum):
-    """How an exchange ended."""
+    """End of an exchange."""
 
     ANSWERED = enum.auto()
     CANCELLED = enum.auto()

@@ -167,7 +167,7 @@ _TEXTS: Final = {
 
 
 def check_answer(question: Question, answer: Answer) -> Checked:
-    """How `answer` does not fit `question`, and what could not be checked.
+    """Say how `answer` does not fit `question`, and what could not be checked.
 
     An invalid schema proves nothing against the content of a form.
     """

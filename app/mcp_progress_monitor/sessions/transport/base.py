@@ -77,7 +77,7 @@ def ending(exit_code: int | None) -> str:
 
 
 class Loss(NamedTuple):
-    """Why one request of ours gets no reply although the connection continues.
+    """Reason why a request of ours gets no reply although the connection continues.
 
     `outcome` is "lost" if the server may have processed it, or "failed" if it refused.
     `may_be_older` says that a server of an earlier revision would have refused it in the same way.

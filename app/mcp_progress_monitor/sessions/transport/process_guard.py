@@ -210,7 +210,7 @@ class ProcessGuard:
 
 
 def _libraries() -> list[str]:
-    """Where the watchdog finds psutil, which it needs without /proc."""
+    """Say where the watchdog finds psutil, which it needs without /proc."""
     spec = None if sys.platform == "linux" else importlib.util.find_spec("psutil")
     return [] if spec is None or spec.origin is None else [str(Path(spec.origin).parents[1])]
 

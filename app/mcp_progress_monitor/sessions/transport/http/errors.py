@@ -117,7 +117,7 @@ def translated(error: Exception, where: str, limit_s: float) -> UnreachableError
 
 
 def no_client(error: Exception, where: str) -> ErrorDetails:
-    """Why no client can be created: the environment names an unusable proxy or certificates."""
+    """Say why no client can be created: the environment names an unusable proxy or certificates."""
     if isinstance(error, ImportError):  # its message about a SOCKS proxy without the library
         through = (proxy_for(where) or "", *getproxies().values())
         socks = next((url for url in through if url.startswith("socks")), None)
@@ -164,7 +164,7 @@ def _visible_bytes(quoted: re.Match[str]) -> str:
 
 
 def _not_connected(error: httpx2.ConnectError, where: str) -> ErrorDetails:
-    """Why there is no connection: to the proxy, if there is one, except for TLS."""
+    """Say why there is no connection: to the proxy, if there is one, except for TLS."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLError):

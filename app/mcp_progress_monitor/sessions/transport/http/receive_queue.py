@@ -222,7 +222,7 @@ class EventStream:
             yield from self._framed(rest, stamp)
 
     def _oddity(self, rest: list[SseEvent]) -> str:
-        """Why an incomplete event is not a message, if it looks like one."""
+        """Say why an incomplete event is not a message, if it looks like one."""
         if any(event.data for event in rest):
             return _NO_BLANK_LINE
         begin = rest[0].raw.lstrip()[:1]

@@ -74,7 +74,7 @@ _MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class StreamOutcome(NamedTuple):
-    """How a stream ended, and where it can be resumed."""
+    """End of a stream, and where it can be resumed."""
 
     reason: str
     last_event_id: str | None = None
@@ -216,7 +216,7 @@ class Resumption:
                 return
 
     def _why_not(self) -> str:
-        """Why it is not resumed again; empty if it is."""
+        """Say why it is not resumed again; empty if it is."""
         if self._ending.last_event_id is None:
             return _NO_ID
         if _sendable(self._ending.last_event_id) is None:
@@ -335,7 +335,7 @@ def _sendable(last_id: str | None) -> str | None:
 
 
 def _delay_s(attempt: int) -> float:
-    """How long to wait before an attempt: twice as long each time."""
+    """Return how long to wait before an attempt: twice as long each time."""
     return min(_FIRST_DELAY_S * float(1 << max(0, min(attempt - 1, 10))), _LONGEST_DELAY_S)
 
 

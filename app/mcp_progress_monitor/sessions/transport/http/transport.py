@@ -257,7 +257,7 @@ class Post:
         return answer.status < 300
 
     def _loss(self, answer: errors.HttpAnswer) -> Loss:
-        """Why a request got no reply, although its response is complete."""
+        """Say why a request got no reply, although its response is complete."""
         where = self._site.address
         if answer.status >= 400:
             loss = errors.refused(answer, where)
@@ -288,7 +288,7 @@ class Post:
 
 
 def _wait_s(answer: errors.HttpAnswer, attempt: int) -> float | None:
-    """How long to wait before a message is sent again; None if it is not."""
+    """Return how long to wait before a message is sent again; None if it is not."""
     after_s = answer.retry_after_s
     if answer.status not in _BUSY or after_s is None or attempt >= _MOST_RETRIES:
         return None
@@ -301,7 +301,7 @@ def _forgotten(where: str) -> Loss:
 
 
 def _unreadable(body: bytes, answer: errors.HttpAnswer) -> str:
-    """Why a body declared as JSON cannot be read; empty if it can."""
+    """Say why a body declared as JSON cannot be read; empty if it can."""
     if answer.kind != JSON or not body or len(body) > OVERSIZED:
         return ""
     envelope = decode(body)
