@@ -3,7 +3,6 @@
 import threading
 from pathlib import Path
 
-import anyio
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
@@ -20,7 +19,7 @@ from mcp_progress_monitor.gui.panes import LazyPane
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, Frame
-from tests.patience import PATIENCE_S
+from tests.patience import until
 
 
 @pytest.fixture
@@ -55,9 +54,7 @@ async def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
     reported, path = Reports(), tmp_path / "out.txt"
     async with reported.tasks() as tasks:
         StderrSaver(pane, tasks).save(str(path))
-        with anyio.fail_after(PATIENCE_S):
-            while not path.exists():  # noqa: ASYNC110  # nobody tells of it
-                await anyio.sleep(0.01)
+        await until(path.exists)
     assert path.read_text(encoding="utf-8") == "a  rot \\u202e\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert (reported.errors, reported.bugs) == ([], [])

@@ -14,7 +14,7 @@ from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.integration.commands import ROOT, linux_only, start
-from tests.patience import PATIENCE_S, allowed
+from tests.patience import PATIENCE_S, allowed, until
 
 pytestmark = linux_only
 
@@ -105,10 +105,8 @@ async def test_a_server_that_is_disconnected_is_not_read_to_the_end_of_a_flood()
         name = engine.servers.add(definition)
         await engine.servers.connect(name)
         calls.start_soon(engine.calls.make, Call(name, "tools/call", {"name": "flood"}))
-        with anyio.fail_after(PATIENCE_S):
-            while not engine.servers.snapshot(name).stderr_tail:  # noqa: ASYNC110  # any moment will do
-                await anyio.sleep(0.05)
-            await engine.servers.disconnect(name)
+        await until(lambda: engine.servers.snapshot(name).stderr_tail)
+        await engine.servers.disconnect(name)
         timeline = engine.timeline
         frame = timeline.frame(timeline.end - 1)
         assert frame is not None

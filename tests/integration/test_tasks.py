@@ -4,7 +4,6 @@ What we send is judged by the official SDK's own types.
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -30,11 +29,6 @@ REQUESTS: dict[str, Any] = {
     "tasks/list": mcp_types.ListTasksRequest,
     "subscriptions/listen": mcp_types.SubscriptionsListenRequest,
 }
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
 
 
 def marks_of(engine: Engine, job: int = 1) -> set[str]:

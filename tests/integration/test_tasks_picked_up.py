@@ -24,11 +24,6 @@ from tests.unit.store.samples import query
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
-
-
 async def left(place: Place, era: Era, tool: str = "task_work", **wished: object) -> str:
     """Begin a task, leave it at its server by closing the program, and tell its id."""
     async with running(place, era=era) as (engine, watch):

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from tests.integration.commands import ROOT
-from tests.patience import PATIENCE_S
+from tests.patience import until
 
 
 @pytest.fixture
@@ -66,12 +66,6 @@ def jobs_of(engine: Engine) -> list[JobSnapshot]:
 
 def ended(engine: Engine) -> list[tuple[JobState, int]]:
     return [(job.state, job.tick_count) for job in jobs_of(engine)]
-
-
-async def until(is_so: Callable[[], object]) -> None:
-    with anyio.fail_after(PATIENCE_S):
-        while not is_so():  # noqa: ASYNC110  # whatever it is about
-            await anyio.sleep(0.01)
 
 
 async def test_every_tick_of_three_busy_taps_arrives(live: Path) -> None:

@@ -24,7 +24,8 @@ from tests.integration.resumable import Place, saved_tokens, whole
 from tests.integration.tapping import tap_command
 from tests.integration.tasks import saved_tasks
 from tests.integration.terminals import Terminal
-from tests.integration.test_watching import jobs_of, until
+from tests.integration.test_watching import jobs_of
+from tests.patience import until
 from tests.servers.definition import COMMAND
 
 CLIENT = Path(__file__).with_name("watched_client.py")

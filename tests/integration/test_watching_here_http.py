@@ -20,8 +20,9 @@ from tests.integration.http_servers import http_server
 from tests.integration.resumable import Place, saved_tokens, whole
 from tests.integration.tasks import ERAS, saved_tasks
 from tests.integration.test_tap_http import tap_process
-from tests.integration.test_watching import jobs_of, until
+from tests.integration.test_watching import jobs_of
 from tests.integration.test_watching_here import place, the_job, watching
+from tests.patience import until
 
 __all__ = ["place"]
 CLIENT = "mcp-progress-monitor"

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +30,13 @@ from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
-from tests.patience import PATIENCE_S
+from tests.patience import until
 from tests.taps import HandTap
 
 
 @pytest.fixture
 def live(tmp_path: Path) -> Path:
     return tmp_path / "recordings" / "live"
-
-
-async def until(is_so: Callable[[], object]) -> None:
-    with anyio.fail_after(PATIENCE_S):
-        while not is_so():  # noqa: ASYNC110  # whatever it is about
-            await anyio.sleep(0.005)
 
 
 def jobs_of(engine: Engine) -> list[JobSnapshot]:

@@ -20,8 +20,9 @@ from mcp_progress_monitor.store.chains import SavedChain
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
+from tests.patience import until
 from tests.taps import HandTap
-from tests.unit.engine.test_watching import jobs_of, states, until
+from tests.unit.engine.test_watching import jobs_of, states
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.recording.settings import RecordingSettings
 from mcp_progress_monitor.recording.writer import Writer
+from tests.patience import until
 from tests.unit.recording.wire import CONNECTIONS, Taken, Wire, reply, request, tick, traffic
 
 MB = 1024 * 1024
@@ -68,9 +69,7 @@ async def running(recorder: Recorder) -> AsyncIterator[Recorder]:
 
 async def written(recorder: Recorder) -> None:
     """Wait until everything taken so far is on disk."""
-    with anyio.fail_after(5):
-        while recorder.error is None and recorder.waiting_bytes:  # noqa: ASYNC110
-            await anyio.sleep(0.001)  # only a test waits for this
+    await until(lambda: not (recorder.error is None and recorder.waiting_bytes))
 
 
 def take(recorder: Recorder, *taken: Taken) -> list[Frame]:

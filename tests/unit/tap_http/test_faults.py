@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.tap.script import ScriptError, read_rules, refuse_over_http
-from tests.patience import PATIENCE_S
+from tests.patience import until
 from tests.unit.tap_http.tapped import (
     END,
     STREAM,
@@ -185,9 +185,9 @@ async def test_the_sender_of_a_call_that_gets_lost_waits(script: str, tmp_path: 
             with anyio.move_on_after(0.2) as waited:
                 await peer.message()
         assert waited.cancelled_caught
-        with anyio.fail_after(PATIENCE_S):
-            while not (tap.recording.exists() and b'"http_ended"' in tap.recording.read_bytes()):  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+        await until(
+            lambda: tap.recording.exists() and b'"http_ended"' in tap.recording.read_bytes()
+        )
     assert tap.event("changed")["passed"] == 0
     assert tap.event("http_ended")["reason"] == "closed by the client"
     assert serve.seen == ([] if "client" in script else [CALL])

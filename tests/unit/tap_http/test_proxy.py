@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.unit.tap_http.tapped import (
     END,
     STREAM,
@@ -515,7 +515,5 @@ async def test_a_server_that_gives_up_when_its_client_left_ends_no_stream_itself
         async with client(tap.port) as peer:
             await peer.write(request(tap.port, CALL))
             await peer.until(b"\r\n\r\n")
-        with anyio.fail_after(PATIENCE_S):
-            while not tap.has_recorded(b"http_ended"):  # noqa: ASYNC110  # in a file
-                await anyio.sleep(0.01)
+        await until(lambda: tap.has_recorded(b"http_ended"))
     assert tap.event("http_ended")["reason"] == "closed by the client"

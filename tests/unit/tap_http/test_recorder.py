@@ -9,7 +9,7 @@ import pytest
 
 from mcp_progress_monitor.tap_http import recorder
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.unit.tap_http.tapped import (
     END,
     STREAM,
@@ -249,9 +249,7 @@ async def test_a_reply_whose_stream_nobody_resumes_is_lost(
             async with client(tap.port) as peer:
                 await peer.write(request(tap.port, body, "Mcp-Session-Id: s1"))
                 await peer.until(end)
-        with anyio.fail_after(PATIENCE_S):
-            while not tap.has_recorded(b"did not resume"):  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+        await until(lambda: tap.has_recorded(b"did not resume"))
     assert tap.event("call_ended")["request"] == tap.event("stream_broken")["request"]
     playback = tap.played()
     (job,) = [playback.jobs.snapshot(each) for each in playback.jobs.ids()]
@@ -443,9 +441,7 @@ async def test_what_cannot_be_recorded_passes_all_the_same(trouble: str, tmp_pat
     async with server(Sessions()) as url, tapped(url, data) as tap:
         assert (await ask(tap, rpc("initialize", 0))).startswith(b"HTTP/1.1 200 ")
         if trouble == "gone":
-            with anyio.fail_after(PATIENCE_S):
-                while not tap.recording.exists():  # noqa: ASYNC110  # a thread makes it
-                    await anyio.sleep(0.01)
+            await until(tap.recording.exists)
             tap.recording.unlink()
         assert (await ask(tap, rpc("initialize", 1))).startswith(b"HTTP/1.1 200 ")
     (line,) = tap.lines

@@ -1,18 +1,11 @@
 """How far a cancel has come, from the wish to what became of it."""
 
-import pytest
-
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.protocol.wire import notification
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 
 TEXT = {"content": [{"type": "text", "text": "all of it"}]}
-
-
-@pytest.fixture
-def wire() -> Dialogue:
-    return Dialogue()
 
 
 def _cancelled(wire: Dialogue) -> int:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from mcp_progress_monitor.protocol.facts import TaskView
 from mcp_progress_monitor.tracker.chain import Restored
 from mcp_progress_monitor.tracker.chains import RestoredTask
@@ -120,11 +118,6 @@ def test_an_attempt_that_was_never_written_counts_and_leaves_the_token() -> None
 
 
 # Tasks
-
-
-@pytest.fixture
-def wire() -> Dialogue:
-    return Dialogue()
 
 
 def _restored_task(wire: Dialogue, **more: Any) -> int:

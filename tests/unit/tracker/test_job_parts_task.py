@@ -12,11 +12,6 @@ TEXT = {"content": [{"type": "text", "text": "all of it"}]}
 META = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 
 
-@pytest.fixture
-def wire() -> Dialogue:
-    return Dialogue()
-
-
 def test_the_time_to_live_counts_down_from_the_reply_that_began_it(wire: Dialogue) -> None:
     wire.now = 100.0
     made = wire.begin()

@@ -19,11 +19,6 @@ from tests.unit.tracker.dialogue import Dialogue, nested
 ASKS = {"k": {"method": "elicitation/create", "params": {"message": "Which?"}}}
 
 
-@pytest.fixture
-def wire() -> Dialogue:
-    return Dialogue()
-
-
 def _question(
     wire: Dialogue, identity: object = "q", method: str = "elicitation/create", **params: Any
 ) -> int:

@@ -17,11 +17,6 @@ TEXT = {"content": [{"type": "text", "text": "all of it"}]}
 META = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 
 
-@pytest.fixture
-def wire() -> Dialogue:
-    return Dialogue()
-
-
 def _fetch(wire: Dialogue, **result_of_work: Any) -> int:
     wire.ask("tasks/result", taskId="T")
     return wire.reply(**{**META, **result_of_work})

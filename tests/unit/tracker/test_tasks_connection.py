@@ -14,11 +14,6 @@ TEXT = {"content": [{"type": "text", "text": "all of it"}]}
 OF_TASK = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 
 
-@pytest.fixture
-def wire() -> Dialogue:
-    return Dialogue()
-
-
 def test_a_task_that_is_being_saved_is_not_shown_until_that_is_noted() -> None:
     wire = Dialogue(Tracker(saves=True))
     made = wire.begin()

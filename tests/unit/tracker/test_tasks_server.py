@@ -12,11 +12,6 @@ from tests.unit.tracker.dialogue import Dialogue, nested
 _RELATED = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 
 
-@pytest.fixture
-def wire() -> Dialogue:
-    return Dialogue()
-
-
 def _asked(wire: Dialogue, identity: str, method: str, **params: Any) -> int:
     return wire.receive(request(identity, method, **params))
 

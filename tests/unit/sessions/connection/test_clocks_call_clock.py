@@ -15,6 +15,7 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
 from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S, Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import Clocks
+from tests.patience import until
 
 
 class Time:
@@ -254,9 +255,7 @@ async def test_what_came_while_the_program_stood_still_is_read_before_a_limit_co
         if is_alive:
             call.is_answered = True
             call.clock.wake()
-        with anyio.fail_after(30):
-            while not call.is_over:  # noqa: ASYNC110  # nobody tells of it
-                await anyio.sleep(0.01)
+        await until(lambda: call.is_over)
     assert call.limit is (None if is_alive else Limit.IDLE)
 
 

@@ -13,6 +13,7 @@ from mcp_progress_monitor.protocol.messages import LOG_LEVEL_KEY
 from mcp_progress_monitor.sessions.connection.lists import Subscriptions
 from mcp_progress_monitor.sessions.transport.base import Loss
 from mcp_progress_monitor.snapshots.settings import ServerSettings
+from tests.patience import until
 from tests.unit.sessions.playbook import (
     Message,
     PlayedServer,
@@ -148,9 +149,9 @@ async def test_a_flood_of_updates_is_counted_but_seldom_published() -> None:
     async with reading(flooding) as reader:
         before = reader.count
         reader.notifications.subscribe("demo://0", is_wanted=True)
-        with anyio.fail_after(5):
-            while [each.uri for each in reader.notifications.updates[-1:]] != ["demo://2999"]:  # noqa: ASYNC110  # no event for each
-                await anyio.sleep(0.01)
+        await until(
+            lambda: [each.uri for each in reader.notifications.updates[-1:]] == ["demo://2999"]
+        )
         assert reader.count - before < 100
     newest = reader.notifications.updates
     assert [each.uri for each in newest] == [f"demo://{n}" for n in range(2000, 3000)]

@@ -17,6 +17,7 @@ from mcp_progress_monitor.sessions.connection.connection import Connection
 from mcp_progress_monitor.sessions.connection.outbox import PendingRequest
 from mcp_progress_monitor.sessions.connection.session import Keepalive
 from mcp_progress_monitor.snapshots.limits import Limits
+from tests.patience import until
 from tests.unit.sessions.playbook import Log, PlayedServer, by_method, no_wait
 
 INTERVAL_S = 30.0
@@ -98,12 +99,6 @@ async def asked(
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse_module, "_PATIENCE_S", 0.02)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(10):
-        while not condition():  # noqa: ASYNC110  # nobody tells of it
-            await anyio.sleep(0.005)
 
 
 @pytest.mark.parametrize(

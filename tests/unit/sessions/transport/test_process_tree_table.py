@@ -9,6 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from mcp_progress_monitor.sessions.transport import process_tree, watchdog
+from tests.patience import until
 
 pytestmark = [
     pytest.mark.anyio,
@@ -59,9 +60,7 @@ async def _ask(reported: list[list[int]]) -> None:
 
 
 async def _until_reading(readings: _Readings, count: int) -> None:
-    with anyio.fail_after(10):
-        while readings.count < count:  # noqa: ASYNC110  # a thread counts
-            await anyio.sleep(0.001)
+    await until(lambda: readings.count >= count)
 
 
 async def test_fifty_who_ask_at_the_same_moment_cost_two_readings(readings: _Readings) -> None:

@@ -14,7 +14,7 @@ from mcp_progress_monitor.sessions.transport import process_guard, process_tree,
 from mcp_progress_monitor.sessions.transport.process_tree import ProcessTree
 from mcp_progress_monitor.sessions.transport.server_process import ServerProcess
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -100,14 +100,10 @@ async def test_children_that_left_the_group_of_a_server_that_crashes_are_ended(
         stray = int(await server.read_stdout())
         entry, known = process_tree.entry_of(stray), looks + 2  # of which the second began after it
         assert entry is not None
-        with anyio.fail_after(PATIENCE_S):
-            while looks < known:  # noqa: ASYNC110  # nobody tells of it
-                await anyio.sleep(0.01)
+        await until(lambda: looks >= known)
         os.kill(server.pid, signal.SIGKILL)
     await server.release()
-    with anyio.fail_after(PATIENCE_S):
-        while process_tree.entry_of(stray) == entry:  # noqa: ASYNC110  # nobody tells of its end
-            await anyio.sleep(0.01)
+    await until(lambda: process_tree.entry_of(stray) != entry)
 
 
 async def test_looking_for_children_ends_with_the_server() -> None:

@@ -12,7 +12,7 @@ from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.transport.http import transport
 from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
 from mcp_progress_monitor.snapshots.limits import Limits
-from tests.patience import PATIENCE_S
+from tests.patience import until
 from tests.unit.sessions.http.scripted import (
     Asked,
     Out,
@@ -168,9 +168,7 @@ async def test_bytes_of_a_message_that_is_not_whole_are_a_sign_of_life(kind: str
         before = line.connection.last_received_at
         assert before is not None
         go_on.set()
-        with anyio.fail_after(PATIENCE_S):
-            while line.connection.last_received_at == before:  # noqa: ASYNC110  # nobody tells
-                await anyio.sleep(0.01)
+        await until(lambda: line.connection.last_received_at != before)
 
 
 async def test_a_server_that_is_silent_gets_a_hint_about_its_url() -> None:
