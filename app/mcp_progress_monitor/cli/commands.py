@@ -21,6 +21,8 @@ from mcp_progress_monitor.cli.options import (
     own_options,
 )
 from mcp_progress_monitor.cli.orders import (
+    AgentInstallOrder,
+    AgentsOrder,
     FollowOrder,
     ImportOrder,
     ListOrder,
@@ -575,3 +577,51 @@ def tap_list(invocation: Invocation, order: ListOrder) -> int:
     from mcp_progress_monitor.cli.servers.clients import list_taps
 
     return list_taps(invocation.common, in_json=order.as_json)
+
+
+_AGENTS_EXAMPLES = """\b
+Examples:
+  claude mcp add monitor -- mcp-progress-monitor mcp
+  mcp-progress-monitor mcp install cursor local-db files
+  mcp-progress-monitor mcp --skill > .claude/skills/mcp-progress-monitor/SKILL.md
+"""
+
+
+@click.group(
+    name="mcp",
+    invoke_without_command=True,
+    epilog=_AGENTS_EXAMPLES,
+    subcommand_metavar="[COMMAND]",
+    short_help="Let an agent read jobs, messages and findings.",
+)
+@group_options
+@takes(AgentsOrder)
+def agents(invocation: Invocation, order: AgentsOrder) -> int:
+    """Run an MCP server on standard input and output, for an agent that debugs a server.
+
+    It reads the recordings of the window, of the command line and of taps, those being written
+    included, and answers with jobs, messages, and findings with advice. Nothing is started, sent
+    or changed. Answers are bounded, and secrets are removed.
+    """
+    ctx = click.get_current_context()
+    ctx.obj = invocation
+    if ctx.invoked_subcommand is not None:
+        return 0
+    from mcp_progress_monitor.cli.agents import print_skill, serve_agents
+
+    return print_skill() if order.prints_skill else serve_agents(invocation.common, order)
+
+
+@agents.command(
+    name="install", cls=OwnCommand, short_help="Add this to the configuration of a client."
+)
+@own_options
+@takes(AgentInstallOrder)
+def agents_install(invocation: Invocation, order: AgentInstallOrder) -> int:
+    """Let CLIENT read the recorded traffic of the servers named, or of --all.
+
+    Adds an entry to the client's configuration file. Without servers, asks first.
+    """
+    from mcp_progress_monitor.cli.agents import install_agents
+
+    return install_agents(invocation.common, order)

@@ -13,6 +13,7 @@ import click
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.cli.commands import (
+    agents,
     prompt,
     prompts,
     read,
@@ -383,7 +384,7 @@ def check(invocation: Invocation, order: CheckOrder) -> int:
     return check_recordings(invocation.common, order)
 
 
-for _command in (resources, read, prompts, prompt, request, tasks, servers, tap):
+for _command in (resources, read, prompts, prompt, request, tasks, servers, tap, agents):
     program.add_command(_command)
 
 

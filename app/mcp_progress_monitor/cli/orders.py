@@ -703,6 +703,31 @@ class TapSessionOrder(Order):
     )
 
 
+class AgentsOrder(Order):
+    """The options of `mcp` itself."""
+
+    servers: tuple[str, ...] = option(
+        "--server",
+        metavar="NAME",
+        multiple=True,
+        help="Let the agent read this server only, by its name in the recordings. Repeatable.",
+    )
+    prints_skill: bool = option(
+        "--skill", is_flag=True, help="Print instructions for agents (SKILL.md) and exit."
+    )
+
+
+class AgentInstallOrder(Order):
+    """The options of `mcp install`; `client` is a client's key."""
+
+    client: str = argument(metavar="CLIENT", type=click.Choice([client.key for client in KNOWN]))
+    names: tuple[str, ...] = argument(metavar="[SERVER]...", nargs=-1)
+    takes_all: bool = option("--all", is_flag=True, help="Let it read all servers.")
+    is_dry_run: bool = option(
+        "--dry-run", is_flag=True, help="Show what would change, and change nothing."
+    )
+
+
 class TapsOrder(Order):
     """The options of `tap install` and `tap remove`; `client` is a client's key."""
 

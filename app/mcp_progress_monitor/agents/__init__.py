@@ -1,0 +1,1 @@
+"""An MCP server over jobs, traffic and findings, for agents."""

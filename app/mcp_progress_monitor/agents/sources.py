@@ -1,0 +1,203 @@
+"""The recordings that an agent may read: those being written, and the newest others.
+
+Recordings are the channel, as between taps and the window: nothing is opened or started for an
+agent. Each is read like the traffic of a live connection, in slices, and judged on the way.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from mcp_progress_monitor.checking.judge import SessionChecker
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.exports.options import FindingTexts
+from mcp_progress_monitor.playback.following import followed_file
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.growing import has_header
+from mcp_progress_monitor.recording.settings import FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.recording.folder import RecordingEntry
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+
+_log = logging.getLogger(__name__)
+
+MOST_ENDED: Final = 40
+"""Recordings that nobody writes any more; the newest are read."""
+_SCAN_S: Final = 1.0
+_SLICE_S: Final = 0.004
+_PAUSE_S: Final = 0.001
+_IDLE_S: Final = 0.1
+
+
+class Source:
+    """One recording; `key` names it for agents as long as this program runs."""
+
+    def __init__(self, key: str, entry: RecordingEntry) -> None:
+        """`UserError` if it cannot be read."""
+        self.key = key
+        self.path = entry.path
+        self.is_live = entry.is_in_use
+        followed = followed_file(entry.path) if entry.is_in_use else None
+        self.playback = Playback(entry.path, followed)
+        self.check = SessionChecker(self.playback.jobs.job_of)
+        self.marks = FindingTexts()
+        self.is_finished = False
+        self.is_behind = True
+        """True while more can be read at once."""
+        self.playback.subscribe(self._take)
+
+    def _take(self, update: Update) -> None:
+        self.check.take(update.frames, update.facts, update.changes.marked)
+        self.marks.add(update.changes.marked)
+
+    def read(self) -> bool:
+        """Read on for some milliseconds; True if there is more at once."""
+        is_more = self.playback.advance(_SLICE_S)
+        if self.playback.is_ended and not self.is_finished:
+            self.is_finished, self.is_live, is_more = True, False, False
+            self.check.judge.finish()
+        self.is_behind = is_more and not self.playback.is_following
+        return self.is_behind
+
+
+class FoundJob(NamedTuple):
+    """A job of a recording, by the name that agents use for it."""
+
+    source: Source
+    snapshot: JobSnapshot
+
+    @property
+    def name(self) -> str:
+        return f"{self.source.key}-{self.snapshot.id}"
+
+
+class Sources:
+    """All recordings of a data folder that may be read, with their jobs."""
+
+    def __init__(self, data_dir: Path, servers: frozenset[str] = frozenset()) -> None:
+        """Only `servers` are shown, by the names in the recordings; without any, all are."""
+        self._folder = RecordingsFolder(data_dir / FOLDER)
+        self._servers = servers
+        self._sources: dict[Path, Source] = {}
+        self._unreadable: dict[Path, ErrorDetails] = {}
+        self._count = 0
+        self._has_scanned = anyio.Event()
+        self._turned = anyio.Event()
+
+    async def run(self) -> None:
+        """Look for recordings and read what they have, for ever."""
+        scanned_at = -_SCAN_S
+        while True:
+            if time.monotonic() - scanned_at >= _SCAN_S:
+                await self._scan()
+                scanned_at = time.monotonic()
+            is_more = False
+            for source in list(self):
+                if source.is_finished:
+                    continue
+                try:
+                    is_more |= source.read()
+                except Exception:  # noqa: BLE001  # the others go on
+                    _log.exception("reading %s met a defect", source.path)
+                    source.is_finished, source.is_behind = True, False
+                await anyio.sleep(_PAUSE_S)
+            turned, self._turned = self._turned, anyio.Event()
+            turned.set()
+            if not is_more:
+                await anyio.sleep(_IDLE_S)
+
+    async def _scan(self) -> None:
+        entries = await anyio.to_thread.run_sync(self._folder.entries)
+        live = [entry for entry in entries if entry.is_in_use]
+        ended = [entry for entry in entries if not entry.is_in_use]
+        for entry in [*ended[-MOST_ENDED:], *live]:
+            known = self._sources.get(entry.path)
+            if known is not None or entry.path in self._unreadable or not has_header(entry.path):
+                continue
+            try:
+                source = Source(f"r{self._count + 1}", entry)
+            except UserError as error:
+                self._unreadable[entry.path] = error.details
+                continue
+            self._count += 1
+            self._sources[entry.path] = source
+        self._has_scanned.set()
+
+    async def ready(self) -> None:
+        """Wait until the folder has been searched once."""
+        await self._has_scanned.wait()
+
+    async def turn(self) -> None:
+        """Wait until each recording was read a little further."""
+        await self._turned.wait()
+
+    def __iter__(self) -> Iterator[Source]:
+        """The newest recordings first."""
+        return iter(sorted(self._sources.values(), key=_began, reverse=True))
+
+    @property
+    def is_behind(self) -> bool:
+        """True while a recording has more that can be read at once."""
+        return any(source.is_behind for source in self)
+
+    @property
+    def unread_share(self) -> float:
+        """The share of the bytes known now that has not been read yet."""
+        sizes = [(each.playback.size, each.playback.progress) for each in self]
+        total = sum(size for size, _ in sizes)
+        return sum(size * (1 - read) for size, read in sizes) / total if total else 0.0
+
+    @property
+    def unreadable(self) -> list[ErrorDetails]:
+        return list(self._unreadable.values())
+
+    def may_show(self, server: str) -> bool:
+        """Tell whether the agent may see a server, named as in a recording."""
+        return not self._servers or server in self._servers
+
+    def source(self, key: str) -> Source:
+        """One recording; `UserError` if there is none of that name."""
+        for source in self:
+            if source.key == key:
+                return source
+        names = ", ".join(each.key for each in self) or "none"
+        raise UserError(ErrorDetails("No such recording", key, f"There are: {names}."))
+
+    def jobs(self) -> Iterator[FoundJob]:
+        """All jobs that may be shown, those that began last first."""
+        for source in self:
+            for job in reversed(source.playback.jobs.ids()):
+                found = self._found(source, job)
+                if found is not None:
+                    yield found
+
+    def _found(self, source: Source, job: JobId) -> FoundJob | None:
+        snapshot = source.playback.jobs.snapshot(job)
+        if snapshot is None or not self.may_show(snapshot.server):
+            return None
+        return FoundJob(source, snapshot)
+
+    def job(self, name: str) -> FoundJob:
+        """One job; `UserError` if there is none of that name."""
+        key, _, number = name.partition("-")
+        if number.isdecimal() and len(number) < 12:
+            for source in self:
+                if source.key == key and (found := self._found(source, int(number))):
+                    return found
+        hint = "List them with the tool jobs; names change when this server starts again."
+        raise UserError(ErrorDetails("No such job", name, hint))
+
+
+def _began(source: Source) -> float:
+    return source.playback.begun_when or 0.0

@@ -1,0 +1,128 @@
+"""The server for agents as a process, in a client's configuration, over data that others write."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.integration.commands import run
+from tests.integration.tapping import recordings, tap_command, until
+from tests.patience import PATIENCE_S
+
+_PROGRAM = (sys.executable, "-m", "mcp_progress_monitor")
+_DEMO = (sys.executable, "-m", "mcp_progress_monitor.demo")
+
+
+def _parameters(*command: str) -> StdioServerParameters:
+    return StdioServerParameters(command=command[0], args=list(command[1:]), env=dict(os.environ))
+
+
+async def ignored(progress: float, total: float | None, message: str | None) -> None:
+    """Ask for progress, as a client does that shows it."""
+
+
+async def test_an_agent_watches_a_job_that_another_client_runs(tmp_path: Path) -> None:
+    messages: list[str | None] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        del progress, total
+        messages.append(message)
+
+    agents = (*_PROGRAM, "mcp", "--data-dir", str(tmp_path))
+    tapped = tap_command(tmp_path, *_DEMO)
+    with anyio.fail_after(PATIENCE_S):
+        async with (
+            Client(_parameters(*tapped)) as client,
+            Client(_parameters(*agents)) as agent,
+            anyio.create_task_group() as tasks,
+        ):
+            arguments = {"steps": 30, "interval_s": 0.1}
+            call = functools.partial(
+                client.call_tool, "known_total", arguments, progress_callback=ignored
+            )
+            tasks.start_soon(call)
+            jobs: list[dict[str, object]] = []
+            for _ in range(500):
+                answer = await agent.call_tool("jobs", {"states": ["running"]})
+                jobs = (answer.structured_content or {}).get("jobs", [])
+                if jobs:
+                    break
+                await anyio.sleep(0.05)
+            waited = await agent.call_tool(
+                "wait", {"job": jobs[0]["job"]}, progress_callback=on_progress
+            )
+    assert jobs[0]["name_quoted"] == "known_total"
+    assert waited.structured_content is not None
+    (job,) = waited.structured_content["jobs"]
+    assert (job["state"], job["progress"]) == ("Done", 30)
+    assert messages
+    assert messages[0] is not None
+    assert messages[0].startswith("Running")
+
+
+def test_our_own_check_finds_nothing(tmp_path: Path) -> None:
+    session = tmp_path / "a.mcprec"
+    checked = run("check", "--record", str(session), "--", *_PROGRAM, "mcp")
+    assert checked.code == 0, checked.out + checked.err
+    assert "No findings. Passed." in checked.out
+
+
+def test_the_instructions_for_agents_are_printed() -> None:
+    printed = run("mcp", "--skill")
+    assert printed.out.startswith("---\nname: mcp-progress-monitor\n")
+    assert "_quoted" in printed.out
+
+
+@pytest.fixture
+def cursor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A client's configuration, with a server that must stay."""
+    file = tmp_path / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text('{"mcpServers": {"files": {"command": "npx", "args": ["files"]}}, "x": 1}')
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    return file
+
+
+def test_the_server_is_added_to_a_clients_configuration(cursor: Path) -> None:
+    added = run("mcp", "install", "cursor", "local-db", "files")
+    assert added.code == 0, added.err
+    assert "Restart" in added.out or "Reload" in added.out or "cursor" in added.out.lower()
+    written = json.loads(cursor.read_text())
+    assert written["x"] == 1
+    assert written["mcpServers"]["files"] == {"command": "npx", "args": ["files"]}
+    entry = written["mcpServers"]["mcp-progress-monitor"]
+    assert entry["args"][-5:] == ["mcp", "--server", "local-db", "--server", "files"]
+
+
+def test_nothing_is_changed_unless_somebody_agrees(cursor: Path) -> None:
+    before = cursor.read_text()
+    shown = run("mcp", "install", "cursor", "--dry-run")
+    unasked = run("mcp", "install", "cursor")
+    assert (shown.code, unasked.code) == (0, 2)
+    assert str(cursor) in shown.out
+    assert "No servers chosen" in unasked.err
+    assert cursor.read_text() == before
+
+
+def test_a_client_that_is_not_here_is_named(cursor: Path) -> None:
+    refused = run("mcp", "install", "zed", "--all")
+    assert refused.code == 2
+    assert "No configuration of Zed was found" in refused.err
+    assert cursor.exists()
+
+
+def test_a_recording_of_a_tap_is_there_for_the_next_agent(tmp_path: Path) -> None:
+    ran = run("tools", "--data-dir", str(tmp_path), "--", *tap_command(tmp_path, *_DEMO))
+    assert ran.code == 0, ran.err
+    until(lambda: recordings(tmp_path))
+    asked = run("call", "servers", "--", *_PROGRAM, "mcp", "--data-dir", str(tmp_path))
+    assert asked.code == 0, asked.err
+    assert "known_total" in asked.out
