@@ -19,15 +19,18 @@ from mcp_progress_monitor.gui.every_command import SECTIONS
 from mcp_progress_monitor.gui.findings.commands import JOB
 from mcp_progress_monitor.gui.help.manual import ManualWindow
 from mcp_progress_monitor.gui.jobs.commands import CANCEL, RESUME, ROW_BUTTONS
+from mcp_progress_monitor.gui.jobs.row import JobRow
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from mcp_progress_monitor.gui.window_commands import NEW_CALL
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.architecture.source import ROOT
 from tests.gui.every_window import EveryWindow
 from tests.gui.jobs.job_lists import heard
 from tests.gui.windows import window_on
 from tests.job_stand_ins import job, resumable
+from texts import texts_of
 
 
 @pytest.fixture
@@ -174,18 +177,18 @@ def test_a_tip_of_a_watched_job_has_the_key_of_now(window: MainWindow, client: s
     header = window.job_pane.header
     watched = resumable(2, can_resume=False, can_resume_here=True, watched_client=client)
     button = header.buttons[RESUME.id]
-    header.show_job(job(id=1, state=JobState.RESUMABLE))
+    header.show_row(JobRow(job(id=1, state=JobState.RESUMABLE), None))
     assert button.toolTip().endswith("(Ctrl+R)")
     window.shortcuts.set_keys(COMMANDS["jobs.resume"], keys("Ctrl+J"))
     assert "(Ctrl+J)" in button.toolTip()
-    header.show_job(watched)
+    header.show_row(JobRow(watched, None))
     assert client in html.unescape(button.toolTip())
     assert ("(Ctrl+J)" in button.toolTip(), "Ctrl+R" in button.toolTip()) == (True, False)
     window.shortcuts.set_keys(COMMANDS["jobs.resume"], keys("Ctrl+K"))
     assert ("(Ctrl+K)" in button.toolTip(), "Ctrl+J" in button.toolTip()) == (True, False)
     window.shortcuts.set_keys(COMMANDS["jobs.resume"], [])
     assert "Ctrl" not in button.toolTip()
-    header.show_job(job(id=1, state=JobState.RESUMABLE))
+    header.show_row(JobRow(job(id=1, state=JobState.RESUMABLE), None))
     assert "Ctrl" not in button.toolTip()
 
 
@@ -206,8 +209,8 @@ def test_a_changed_key_never_comes_back_in_a_tip(
     window.shortcuts.set_keys(COMMANDS[name], keys("Ctrl+Alt+7"))
     shown = (JobState.RUNNING, None), (JobState.RESUMABLE, "Cursor"), (JobState.RUNNING, None)
     for number, (state, client) in enumerate(shown, 1):
-        header.show_job(job(id=number, state=state, watched_client=client))
-        header.show_job(job(id=number, state=JobState.LOST, watched_client=client))
+        header.show_row(JobRow(job(id=number, state=state, watched_client=client), None))
+        header.show_row(JobRow(job(id=number, state=JobState.LOST, watched_client=client), None))
         actions: list[QAction] = window.findChildren(QAction)
         tips = [*map(_tip_of, _buttons(window)), *map(_tip_of, actions)]
         assert not [tip for tip in tips if f"({before})" in tip]
@@ -226,6 +229,7 @@ _MODIFIERS = (
     *("Ctrl+Alt+", "Ctrl+Shift+", "Alt+Shift+", "Ctrl+Alt+Shift+"),
     *("Meta+Ctrl+", "Meta+Alt+", "Meta+Shift+", "Meta+Ctrl+Alt+", "Meta+Ctrl+Shift+"),
 )
+_KEY_WITH_MODIFIER = re.compile(r"\b(?:(?:Ctrl|Alt|Shift|Meta)\+)+(?:\w+|[^\s\w])")
 _KEY_IN_TIP = re.compile(r"\(((?:Ctrl|Alt|Shift|Meta|F\d|Ins|Del)[^()\s]*)\)(?:</qt>)?$")
 
 
@@ -313,3 +317,13 @@ def test_after_every_key_is_changed_lists_and_menus_have_the_new_ones(
     bar = main.tool_bar.findChildren(QAbstractButton)
     tips = {_tip_of(each).rpartition(" ")[2] for each in bar}
     assert {f"({REKEYED[name]})" for name in ("window.call", "jobs.cancel", "jobs.resume")} <= tips
+
+
+def test_no_text_has_a_key_that_users_can_change() -> None:
+    said = {
+        key
+        for path in (ROOT / "app/mcp_progress_monitor/gui").rglob("*.py")
+        for _line, text in texts_of(path)
+        for key in _KEY_WITH_MODIFIER.findall(text)
+    }
+    assert said == {"Alt+D", "Ctrl+wheel", "Ctrl+Space"}  # of controls: these stay as they are

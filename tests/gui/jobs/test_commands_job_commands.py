@@ -13,6 +13,7 @@ from mcp_progress_monitor.gui.every_command import SECTIONS
 from mcp_progress_monitor.gui.jobs import header, job_list, row
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import JOB_COMMANDS, JOB_MENU, ROW_BUTTONS
+from mcp_progress_monitor.gui.jobs.row import JobRow
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from tests.gui.jobs.job_lists import LEFT, PLAIN, place_of
@@ -69,7 +70,7 @@ def test_an_added_command_is_offered_and_carried_out_in_every_place(window: Main
     action.trigger()
     QTest.mouseClick(pane.table.viewport(), LEFT, PLAIN, place_of(pane, 1, Column.ACTIONS))
     assert button_tip(pane.table, ADDED, job()) == "Added (Ctrl+Alt+F12)"
-    window.job_pane.header.show_job(job(id=3))
+    window.job_pane.header.show_row(JobRow(job(id=3), None))
     button = window.job_pane.header.buttons[ADDED.id]
     assert button.toolTip() == "Do something new with this job (Ctrl+Alt+F12)"
     button.click()

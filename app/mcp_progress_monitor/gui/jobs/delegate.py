@@ -54,8 +54,6 @@ from mcp_progress_monitor.gui.theme import (
     tone_of,
 )
 from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
-from mcp_progress_monitor.wording import jobs as job_texts
-from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -488,7 +486,7 @@ class JobDelegate(QStyledItemDelegate):
         if event.type() is not QEvent.Type.ToolTip or not isinstance(shown, JobRow):
             return super().helpEvent(event, view, option, index)
         command = self._command_at(QPointF(event.pos()), option.rect, index, shown)
-        text = _tip(shown.job, Column(index.column()))
+        text = shown.tip(Column(index.column()))
         if command is not None:
             text = button_tip(view, command, shown.job)
         QToolTip.showText(event.globalPos(), plain_tip(text), view)
@@ -503,28 +501,3 @@ class JobDelegate(QStyledItemDelegate):
             if area.contains(place.toPoint()):
                 return command
         return None
-
-
-def _tip(job: JobSnapshot, column: Column) -> str:
-    parts: tuple[str, ...]
-    if column is Column.PROGRESS:
-        said = filter(None, (job_texts.stream_note(job), job_texts.message(job)))
-        parts = (job_texts.exact(job), job_texts.percent(job), "\n".join(said))
-    elif column is Column.SERVER:
-        client = "" if job.watched_client is None else why_read_only(job.watched_client)
-        parts = (job_texts.line(job.connection), job_texts.token(job), client)
-    elif column is Column.STATUS:
-        state = f"{job_texts.state(job)}, {job_texts.amount(job)}".removesuffix(", ")
-        parts = (state, job_texts.status(job), job_texts.exact(job), _more(job))
-    elif column is Column.JOB:
-        about = (job_texts.summary(job), job_texts.cause(job))
-        parts = (job_texts.name(job), "\n".join(filter(None, about)), job_texts.marks(job))
-    else:
-        parts = (COLUMNS[column].text(job), "", "")
-    return "\n".join(part for part in parts if part)
-
-
-def _more(job: JobSnapshot) -> str:
-    """Say why a resumable job stopped, then all its violations."""
-    note = job_texts.line(job.resume_note)
-    return "\n".join(part for part in (note, job_texts.marks(job)) if part)

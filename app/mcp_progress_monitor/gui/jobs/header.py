@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVB
 from mcp_progress_monitor.gui.common.commands import CommandActions, CommandButton, CommandMenu
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import in_row
+from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import (
     CANCEL,
     CLOCK_COMMANDS,
@@ -25,16 +26,8 @@ from mcp_progress_monitor.gui.jobs.commands import (
     ClockCommands,
 )
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
-from mcp_progress_monitor.gui.theme import (
-    GAP,
-    GAP_L,
-    GAP_S,
-    Appearance,
-    Tone,
-    smaller,
-    state_icon,
-    tone_of,
-)
+from mcp_progress_monitor.gui.jobs.row import JobRow
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, smaller, state_icon
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import watched as watched_texts
@@ -131,7 +124,7 @@ _STREAM_TONES: Final = {True: Tone.WARNING, False: Tone.MUTED}
 
 
 class JobHeader(QWidget):
-    """Shows one snapshot as plain, selectable text."""
+    """Shows the row of one job as plain, selectable text."""
 
     def __init__(
         self, appearance: Appearance, actions: CommandActions, parent: QWidget | None = None
@@ -139,7 +132,7 @@ class JobHeader(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._actions = actions
-        self._job: JobSnapshot | None = None
+        self._row: JobRow | None = None
         self._icon = QLabel(self)
         self._name = self._label("Job name", size=_LARGE)
         self._state = self._label("State", size=_LARGE)
@@ -163,27 +156,27 @@ class JobHeader(QWidget):
         self._lay_out()
         appearance.changed.connect(self._on_appearance_changed)
 
-    def show_job(self, job: JobSnapshot) -> None:
-        """Show the current state of `job`."""
-        self._job = job
-        tone = tone_of(job)
+    def show_row(self, row: JobRow) -> None:
+        """Show the current state of a job."""
+        self._row, job, tone = row, row.job, row.tone
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(self._appearance.pixmap(state_icon(job.state), tone, _ICON, ratio))
         self._icon.setAccessibleName(job.state.value)
-        self._put(self._name, job_texts.name(job))
+        self._put(self._name, row.cell(Column.JOB).name)
         self._put(self._state, job_texts.full_state(job), tone)
         self._put(self._ids, _ids(job), Tone.MUTED)
         self._eye.setVisible(job.watched_client is not None)
         if job.watched_client is not None:
             self._eye.setPixmap(self._appearance.pixmap("watched", Tone.ACCENT, _EYE, ratio))
             self._eye.setToolTip(plain_tip(watched_texts.why_read_only(job.watched_client)))
-        self._put(self._amount, job_texts.amount(job))
+        amount = row.cell(Column.PROGRESS).amount
+        self._put(self._amount, amount)
         self._put(self._numbers, _numbers(job), Tone.MUTED)
         self._numbers.setToolTip(plain_tip(job_texts.exact(job)))
         is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
         self._put(self._message, _text(job), tone if is_bad else Tone.TEXT)
         self._show_stream(job)
-        self._bar.show_job(job)
+        self._bar.show_job(job, amount)
         self._on_clocks.refresh()
         self.clocks.show_job(job)
         for button in self.buttons.values():
@@ -234,7 +227,7 @@ class JobHeader(QWidget):
         return button
 
     def _shown(self) -> list[JobSnapshot]:
-        return [] if self._job is None else [self._job]
+        return [] if self._row is None else [self._row.job]
 
     def _lay_out(self) -> None:
         """One line with the essentials, and two with details."""
@@ -269,8 +262,8 @@ class JobHeader(QWidget):
 
     @Slot()
     def _on_appearance_changed(self) -> None:
-        if self._job is not None:
-            self.show_job(self._job)
+        if self._row is not None:
+            self.show_row(JobRow(self._row.job, self._row.badge))
 
 
 class _CutLabel(QLabel):
@@ -299,9 +292,9 @@ class _LargeBar(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMinimumWidth(60)
 
-    def show_job(self, job: JobSnapshot) -> None:
+    def show_job(self, job: JobSnapshot, amount: str) -> None:
         self._job = job
-        self.setAccessibleName(f"Progress {job_texts.amount(job)}")
+        self.setAccessibleName(f"Progress {amount}")
         self.update()
 
     def sizeHint(self) -> QSize:

@@ -24,7 +24,6 @@ from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.row import SETTLED_AFTER_S, JobRow
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
-from mcp_progress_monitor.wording.jobs import fresh_stream_note, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -329,8 +328,7 @@ class JobsModel(QAbstractTableModel):
             return row
         snapshot = row.job
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.JOB:
-            found = "" if row.badge is None else row.badge.spoken
-            return ", ".join(filter(None, (spoken(snapshot), fresh_stream_note(snapshot), found)))
+            return row.spoken
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.ACTIONS:
             return ", ".join(command.title_for(snapshot) for command in row.buttons)
         column = COLUMNS[Column(index.column())]

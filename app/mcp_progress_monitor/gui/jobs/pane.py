@@ -17,6 +17,7 @@ from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
 from mcp_progress_monitor.gui.jobs.header import JobHeader
 from mcp_progress_monitor.gui.jobs.history import HistorySection
 from mcp_progress_monitor.gui.jobs.result_view import RawOf, ResultView, no_raw
+from mcp_progress_monitor.gui.jobs.row import JobRow
 from mcp_progress_monitor.gui.jobs.server_requests import ServerRequestsSection
 from mcp_progress_monitor.gui.jobs.task import TaskSection
 from mcp_progress_monitor.gui.jobs.ticks import TicksSection
@@ -167,14 +168,14 @@ class JobPane(QWidget):
         detail = None
         if self._source is not None and self._job is not None:
             detail = self._source.detail(self._job)
-        if detail is not None and self._rows is not None:
-            shown = self._rows.snapshot(detail.snapshot.id)
-            detail = detail if shown is None else detail._replace(snapshot=shown)
+        row = None if self._rows is None or self._job is None else self._rows.row(self._job)
+        if detail is not None and row is not None:
+            detail = detail._replace(snapshot=row.job)
         self._pages.setCurrentIndex(0 if detail is None else 1)
         if detail is None:
             self._second.stop()
             return
-        self.header.show_job(detail.snapshot)
+        self.header.show_row(row or JobRow(detail.snapshot, None))
         self.tabs.setTabVisible(self.tabs.indexOf(self.task), detail.snapshot.task is not None)
         self._show_section(detail)
         self._keep_time(detail)

@@ -10,6 +10,7 @@ from mcp_progress_monitor.gui.theme import Tone, tone_of
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
+from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -95,6 +96,35 @@ class JobRow:
         """The commands that have a button in the row."""
         made: tuple[Command, ...] = self.cell(Column.ACTIONS)
         return made
+
+    def tip(self, column: Column) -> str:
+        """Return the full text of a cell, in several lines."""
+        job = self.job
+        parts: tuple[str, ...]
+        state = f"{job_texts.state(job)}, {job_texts.amount(job)}".removesuffix(", ")
+        match column:
+            case Column.PROGRESS:
+                said = (job_texts.stream_note(job), job_texts.message(job))
+                parts = (job_texts.exact(job), job_texts.percent(job), *said)
+            case Column.SERVER:
+                client = "" if job.watched_client is None else why_read_only(job.watched_client)
+                parts = (job_texts.line(job.connection), job_texts.token(job), client)
+            case Column.STATUS:
+                about = (job_texts.status(job), job_texts.exact(job))
+                parts = (state, *about, job_texts.line(job.resume_note), job_texts.marks(job))
+            case Column.JOB:
+                about = (job_texts.summary(job), job_texts.cause(job))
+                parts = (self.cell(Column.JOB).name, *about, job_texts.marks(job))
+            case _:
+                parts = (COLUMNS[column].text(job),)
+        return "\n".join(filter(None, parts))
+
+    @property
+    def spoken(self) -> str:
+        """The row in words, for screen readers."""
+        found = "" if self.badge is None else self.badge.spoken
+        about = (job_texts.spoken(self.job), job_texts.fresh_stream_note(self.job), found)
+        return ", ".join(filter(None, about))
 
 
 def changed_columns(before: JobRow, after: JobRow, columns: Iterable[int]) -> Iterator[int]:

@@ -612,6 +612,6 @@ HEADERS: Final = (
     ("Summary", "Short form of the message"),
     ("Size", "Size in bytes without the line ending"),
     ("Duration", "Time from request to reply"),
-    ("No.", "Number of the message in the session (Ctrl+G goes to one)"),
+    ("No.", "Number of the message in the session; “Go to message” selects one"),
 )
 """The title of each column, and its tool tip."""

@@ -452,8 +452,8 @@ class MessageDetails(QWidget):
         if is_cut and self._timeline is not None:
             self._cut.setText(
                 f"Showing the first {size(RAW_SHOWN)} of "
-                f"{size(self._timeline.size(self.place))}. “Copy raw bytes” copies all of them "
-                "(Ctrl+Alt+C in the table)"
+                f"{size(self._timeline.size(self.place))}. “Copy raw bytes” in the menu of the "
+                "row copies all of them"
             )
 
     def tell_key(self, show_job: CommandAction) -> None:
