@@ -28,10 +28,11 @@ from mcp_progress_monitor.agents.answers import (
     TrafficAnswer,
 )
 from mcp_progress_monitor.agents.topics import explained
-from mcp_progress_monitor.checking.report import by_level, checked
+from mcp_progress_monitor.checking.report import checked
+from mcp_progress_monitor.checking.results import SEVERITIES, Result
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.exports.frames import chosen
 from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
+from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -43,11 +44,12 @@ if TYPE_CHECKING:
 
 _STATES: Final = {state.name.lower(): state for state in JobState}
 _MOST: Final = 100
-_READY_S: Final = 0.8
+_READY_S: Final = 0.5
 """How long an answer waits for recordings that are being read; it says what is missing then."""
 _WAIT_STEP_S: Final = 0.5
 _ANNOUNCED_S: Final = 1.0
-_SEARCH_S: Final = 0.6
+_SEARCH_S: Final = 0.5
+_SEARCHED_AT_ONCE: Final = 20_000  # messages, before asking whether that is enough
 _MOST_STDERR: Final = 10
 _URI: Final = "jobs://running"
 _READ_ONLY: Final = ToolAnnotations(
@@ -208,14 +210,13 @@ class Agents:
             for name, state in results.servers().items():
                 if self._sources.may_show(name) and server in {None, name, _label(name)}:
                     tested += state.tried
-            for result in by_level([checked(each) for each in results]):
+            for result in sorted(results, key=_gravity):
                 is_asked = server in {None, result.server, _label(result.server)}
-                if not (is_asked and rule in {None, result.rule}):
-                    continue
-                if not self._sources.may_show(result.server):
+                is_hidden = not self._sources.may_show(result.server)
+                if is_hidden or not is_asked or rule not in {None, result.rule}:
                     continue
                 if len(found) < limit:
-                    found.append(answers.finding_answer(source, result))
+                    found.append(answers.finding_answer(source, checked(result)))
                 else:
                     left += 1
         note = f"{left:,} findings left out: raise limit, or ask for one rule." if left else ""
@@ -303,18 +304,21 @@ class Agents:
             left = max(0, timeline.end - timeline.first - limit)
             note = f"{left:,} older messages left out: filter, or use around." if left else ""
             return list(range(max(timeline.first, timeline.end - limit), timeline.end)), note
-        found: list[int] = []
-        ends_at = anyio.current_time() + _SEARCH_S
         try:
-            for some in chosen(source.playback, TrafficFilter(text)):
-                found += some
-                if anyio.current_time() > ends_at:
-                    note = "The search took too long: only the older messages were searched."
-                    return found[-limit:], note
+            predicate = compiled(TrafficFilter(text), timeline, source.playback.jobs.requests_of)
         except FilterError as error:
             raise ToolError(f"Invalid filter: {error}") from error
-        left = max(0, len(found) - limit)
-        return found[-limit:], f"{left:,} older matches left out." if left else ""
+        found: list[int] = []
+        ends_at, end = anyio.current_time() + _SEARCH_S, timeline.end
+        while end > timeline.first and len(found) < limit and anyio.current_time() < ends_at:
+            start = max(timeline.first, end - _SEARCHED_AT_ONCE)
+            search, some = Search(timeline, predicate, start), list[int]()
+            while search.place < end:
+                some += search.run(_SEARCH_S)
+            found[:0] = [place for place in some if place < end]
+            end = start
+        left = end - timeline.first
+        return found[-limit:], f"{left:,} older messages were not searched." if left else ""
 
     def _servers_of(self, source: Source) -> Iterator[ServerAnswer]:
         servers = source.playback.servers
@@ -354,13 +358,12 @@ def made(sources: Sources) -> MCPServer[Any]:
     agents, bus = Agents(sources), InMemorySubscriptionBus()
 
     async def announce() -> None:
-        """Tell subscribers whenever jobs began, ended or moved on, at most once a second."""
-        known = agents.running()
+        """Tell subscribers when live jobs began, moved on or ended, at most once a second."""
+        known = sources.live_changes
         while True:
             await anyio.sleep(_ANNOUNCED_S)
-            now = agents.running()
-            if now != known:
-                known = now
+            if sources.live_changes != known:
+                known = sources.live_changes
                 await bus.publish(ResourceUpdated(uri=_URI))
 
     @contextlib.asynccontextmanager
@@ -435,6 +438,10 @@ def _has_happened(first: FoundJob, now: FoundJob, until: str, percent: float) ->
         return len(now.snapshot.marks) > len(first.snapshot.marks)
     fraction = now.snapshot.fraction
     return until == "progress" and fraction is not None and 100 * fraction >= percent
+
+
+def _gravity(result: Result) -> tuple[int, int]:
+    return SEVERITIES.index(result.level), result.first
 
 
 def _label(server: str) -> str:

@@ -55,11 +55,14 @@ class Source:
         self.is_finished = False
         self.is_behind = True
         """True while more can be read at once."""
+        self.changes = 0
+        """How often something happened to its jobs."""
         self.playback.subscribe(self._take)
 
     def _take(self, update: Update) -> None:
         self.check.take(update.frames, update.facts, update.changes.marked)
         self.marks.add(update.changes.marked)
+        self.changes += bool(update.changes.added or update.changes.progressed)
 
     def read(self) -> bool:
         """Read on for some milliseconds; True if there is more at once."""
@@ -103,8 +106,9 @@ class Sources:
                 await self._scan()
                 scanned_at = time.monotonic()
             is_more = False
+            # The newest first: of those that are behind, only that one is read.
             for source in list(self):
-                if source.is_finished:
+                if source.is_finished or (is_more and source.is_behind):
                     continue
                 try:
                     is_more |= source.read()
@@ -150,6 +154,11 @@ class Sources:
     def is_behind(self) -> bool:
         """True while a recording has more that can be read at once."""
         return any(source.is_behind for source in self)
+
+    @property
+    def live_changes(self) -> int:
+        """How often something happened to the jobs of recordings that are being written."""
+        return sum(source.changes for source in self if source.is_live or source.is_finished)
 
     @property
     def unread_share(self) -> float:
