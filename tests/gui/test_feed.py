@@ -20,9 +20,11 @@ from mcp_progress_monitor.gui.feed import (
     JobChanges,
     Load,
     Throttle,
+    is_lifecycle,
 )
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, Frame
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.findings import finding
 from tests.job_stand_ins import tick
@@ -396,3 +398,10 @@ def test_of_two_kinds_that_are_due_the_one_is_published_first_that_waits_for_lon
     time.sleep(3 * INTERVAL_MS / 1000)  # nothing turns the loop: both are due by then
     qtbot.waitUntil(lambda: len(reported) == 4)
     assert reported == [1, frozenset("a"), 1, frozenset("b")]
+
+
+def test_events_of_a_connections_life_are_known_as_the_framer_writes_them() -> None:
+    framer = Framer("a#1", FrameNumbers())
+    assert is_lifecycle(framer.event("opened", 0.0, 0.0, command="run"))
+    assert is_lifecycle(framer.event("closed", 0.0, 0.0, reason="", exit_code=0))
+    assert not is_lifecycle(framer.event("timed_out", 0.0, 0.0, request=1))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from mcp_progress_monitor.gui.console.lines import is_lifecycle
 from mcp_progress_monitor.protocol.facts import NotificationReceived
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
@@ -48,6 +47,12 @@ _BUSY: Final = 1 / 3
 """With less to do for callbacks, the window is what keeps the thread busy: nothing waits for it."""
 
 _LOGGED: Final = 10_000  # newest log messages of a batch: as many as are shown
+_LIFE: Final = (b'{"event":"opened"', b'{"event":"closed"')
+
+
+def is_lifecycle(frame: Frame) -> bool:
+    """Return whether a frame is the event that a connection was opened or closed."""
+    return frame.raw.startswith(_LIFE)
 
 
 class Publisher(Protocol):

@@ -5,15 +5,8 @@ import json
 import pytest
 
 from mcp_progress_monitor.gui.console import lines
-from mcp_progress_monitor.gui.console.lines import (
-    KEPT_BYTES,
-    LINES,
-    StderrLines,
-    is_lifecycle,
-    life_line,
-)
+from mcp_progress_monitor.gui.console.lines import KEPT_BYTES, LINES, StderrLines, life_line
 from mcp_progress_monitor.protocol.frames import Channel, Frame
-from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 
 
 def line(number: int, connection: str = "a#1", raw: bytes = b"words") -> Frame:
@@ -74,13 +67,6 @@ def test_beginnings_and_ends_of_processes_are_lines_and_those_of_others_are_none
     )
     assert [frame.number for frame in added] == [1, 4]
     assert kept.servers == ["a"]
-
-
-def test_events_are_known_as_the_framer_writes_them() -> None:
-    framer = Framer("a#1", FrameNumbers())
-    assert is_lifecycle(framer.event("opened", 0.0, 0.0, command="run"))
-    assert is_lifecycle(framer.event("closed", 0.0, 0.0, reason="", exit_code=0))
-    assert not is_lifecycle(framer.event("timed_out", 0.0, 0.0, request=1))
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,14 @@ from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.servers import state_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
     from mcp_progress_monitor.gui.common.commands import Commands
-    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.followed import JobsFollowed
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.shortcuts import Shortcuts
     from mcp_progress_monitor.gui.theme import Appearance
@@ -57,7 +57,8 @@ class PaletteController(QObject):
         window: QWidget,
         commands: Commands,
         shortcuts: Callable[[], Shortcuts],
-        models: Models,
+        servers: Callable[[], Iterable[ServerSnapshot]],
+        jobs: JobsFollowed,
         preferences: Preferences,
         appearance: Appearance,
         tasks: BackgroundTasks,
@@ -67,7 +68,8 @@ class PaletteController(QObject):
         self._window = window
         self._of_window = commands
         self._shortcuts = shortcuts
-        self._models = models
+        self._connectable = servers
+        self._followed = jobs
         self._preferences = preferences
         self._appearance = appearance
         self._tasks = tasks
@@ -113,7 +115,7 @@ class PaletteController(QObject):
     def _servers(self) -> Iterator[PaletteEntry]:
         from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
-        for server in self._models.servers.enabled():
+        for server in self._connectable():
             is_up = server.state.is_up
             signal = self.server_chosen if is_up else self.connect_chosen
             yield PaletteEntry(
@@ -154,9 +156,8 @@ class PaletteController(QObject):
     def _jobs(self) -> Iterator[PaletteEntry]:
         from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
-        followed = self._models.followed
-        for job in list(followed.ids())[: -_JOBS - 1 : -1]:
-            found = followed.snapshot(job)
+        for job in list(self._followed.ids())[: -_JOBS - 1 : -1]:
+            found = self._followed.snapshot(job)
             if found is not None:
                 about = f"{job_texts.state(found)}, {job_texts.line(found.server)}"
                 summary = job_texts.summary(found)

@@ -24,11 +24,6 @@ KEPT_BYTES: Final = 8 * 1024
 """Of a longer line the end is kept: it has a progress bar's last state."""
 _CONNECTION: Final = attrgetter("connection")
 _NUMBER: Final = attrgetter("number")
-_LIFE: Final = (b'{"event":"opened"', b'{"event":"closed"')
-
-
-def is_lifecycle(frame: Frame) -> bool:
-    return frame.raw.startswith(_LIFE)
 
 
 class LifeLine(NamedTuple):
