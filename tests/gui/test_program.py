@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui import undo
+from mcp_progress_monitor.gui import status_row
 from mcp_progress_monitor.gui.aio import run_on_qt
 from mcp_progress_monitor.gui.confirmations import ForgetQuestion
 from mcp_progress_monitor.gui.jobs.commands import FOLLOW, JOB_COMMANDS, REMOVE, RESUME
@@ -140,7 +140,7 @@ async def test_resuming_on_a_changed_server_shows_the_saved_command_first(data_d
 async def test_forgetting_deletes_row_and_token(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(undo, "OFFERED_MS", 500)
+    monkeypatch.setattr(status_row, "SHOWN_MS", 500)
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
     async with running(data_dir) as program:

@@ -81,10 +81,7 @@ class Shortcuts(QObject):
 
     def keys_of(self, command: Command) -> list[QKeySequence]:
         """The user's own keys of `command`, or its defaults."""
-        own = self._own().get(command.id)
-        if not isinstance(own, list):
-            return command.default_keys
-        return [QKeySequence(str(key)) for key in own]
+        return _keys(command, self._own())
 
     def is_changed(self, command: Command) -> bool:
         return self.keys_of(command) != command.default_keys
@@ -145,8 +142,9 @@ class Shortcuts(QObject):
     def clashes(self) -> dict[str, list[Command]]:
         """The commands that cannot be told apart by their keys, by id."""
         sharing: dict[str, list[Command]] = {}
+        own = self._own()
         for command in self.commands():
-            for key in self.keys_of(command):
+            for key in _keys(command, own):
                 sharing.setdefault(key.toString(_PORTABLE), []).append(command)
         found: dict[str, dict[str, Command]] = {}
         for commands in sharing.values():
@@ -162,8 +160,9 @@ class Shortcuts(QObject):
 
     def _hand_on(self, window: QWidget) -> None:
         """Let the actions in a window have the current keys of their commands."""
+        own = self._own()
         for action in window.findChildren(CommandAction):
-            keys = self.keys_of(action.command)
+            keys = _keys(action.command, own)
             if action.shortcuts() != keys:
                 action.set_keys(keys)
 
@@ -178,3 +177,10 @@ class Shortcuts(QObject):
             for key in keys:
                 found.setdefault(key.toString(_PORTABLE), "a control of the window")
         return found
+
+
+def _keys(command: Command, own: Mapping[str, Any]) -> list[QKeySequence]:
+    kept = own.get(command.id)
+    if not isinstance(kept, list):
+        return command.default_keys
+    return [QKeySequence(str(key)) for key in kept]

@@ -130,7 +130,7 @@ class TasksDialog(QDialog):
         self.message = plain_label(self)
         self.refresh = push_button(self, "&Refresh")
         KeyAction(REFRESH_TASKS, self, self.refresh.click, self.refresh)
-        self.cancel = push_button(self, "&Cancel task")
+        self.cancel = push_button(self, "Cancel &task")
         KeyAction(CANCEL_TASK, self, self.cancel.click, self.cancel)
         self.open_job = push_button(self, "&Open job", "Open the job of the task (Enter)")
         self.refresh.clicked.connect(self.ask)
