@@ -10,12 +10,15 @@ from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.exports.formats import HTML, ExportOptions
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
+from mcp_progress_monitor.gui.findings.commands import FINDING_MENU
 from mcp_progress_monitor.gui.jobs.commands import JOB_COMMANDS, OPEN, REISSUE, REPORT
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.panes import GO_TO
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
 from mcp_progress_monitor.gui.servers import commands as on_servers
+from mcp_progress_monitor.gui.servers.commands import SERVER_COMMANDS
+from mcp_progress_monitor.gui.traffic.commands import MESSAGE_COMMANDS
 from mcp_progress_monitor.gui.window_commands import EXPORT, OPEN_RECORDING, WINDOW_COMMANDS
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
@@ -261,5 +264,7 @@ async def test_what_a_recording_offers_is_carried_out_by_somebody(
     async with showing(recording, data_dir) as program:
         await shown(program)
         commands = program.window.commands
-        offered = filter(commands.is_offered, (*JOB_COMMANDS, *WINDOW_COMMANDS, *GO_TO))
+        program.window.late.findings.pane()
+        of_rows = (*JOB_COMMANDS, *SERVER_COMMANDS, *MESSAGE_COMMANDS, *FINDING_MENU)
+        offered = filter(commands.is_offered, (*of_rows, *WINDOW_COMMANDS, *GO_TO))
         assert [each.id for each in offered if not commands.is_carried_out(each)] == []

@@ -228,11 +228,9 @@ class Program(WindowProgram):
         self._join_catalogue()
 
     def _join_catalogue(self) -> None:
-        window, saving = self.window, self.servers
-        window.commands.join(self.imports)
+        self.window.commands.join(self.imports)
         self._join_end_guard()
-        saving.turns_changed.connect(self._models.servers.set_turns)
-        window.tool_bar.connect_requested.connect(saving.connect_server)
+        self.servers.turns_changed.connect(self._models.servers.set_turns)
 
     def _join_end_guard(self) -> None:
         """Route everything that ends running jobs through confirmations."""

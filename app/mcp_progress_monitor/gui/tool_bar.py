@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QSize, Qt, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.jobs.commands import AUTOMATIC, CANCEL, REISSUE, RESUME
+from mcp_progress_monitor.gui.servers.commands import CONNECT
 from mcp_progress_monitor.gui.window_commands import ADDING, NEW_CALL, OPEN_RECORDING, RECORDINGS
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ class SavedServer(NamedTuple):
 class ToolBar(QToolBar):
     """Connect, new call, cancel, resume, re-issue; the filter on the right."""
 
-    connect_requested = Signal(str)  # the name of a saved server, selected in the menu
-
     def __init__(
         self,
         do: CommandActions,
@@ -89,6 +88,7 @@ class ToolBar(QToolBar):
         self.setIconSize(QSize(_ICON, _ICON))
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._appearance = appearance
+        self._commands = do.commands
         self._resumption = (jobs[RESUME], jobs[AUTOMATIC])
         self.connect_button = self._make_button(
             QToolButton(self), "Connect", "Connect to a server", do.some(ADDING)
@@ -177,7 +177,7 @@ class ToolBar(QToolBar):
     def _on_server_triggered(self) -> None:
         action = self.sender()
         if isinstance(action, QAction):
-            self.connect_requested.emit(action.data())
+            self._commands.run(CONNECT, action.data())
 
     @Slot()
     def _recolour(self) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.gui.servers.commands import CONNECT
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
 from mcp_progress_monitor.gui.window_commands import EXPORT_SERVERS, IMPORT
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
@@ -30,7 +31,7 @@ async def test_an_imported_server_is_saved_and_asks_before_it_first_runs(
         dialog.accept()
         await until(lambda: names_shown(program) == ["evil"])
         assert not mark.exists()
-        program.window.tool_bar.connect_requested.emit("evil")
+        program.window.commands.run(CONNECT, "evil")
         await until(lambda: bool(asked(program)))
         assert not mark.exists()
 
