@@ -91,7 +91,7 @@ def percent(fraction: float) -> str:
     if fraction >= 1.0:
         return "100 %"
     # The inner rounding undoes the error of the product: 0.283 * 1000 is 282.99….
-    return f"{math.floor(round(max(fraction, 0.0) * 1000, 6)) / 10:.1f} %"
+    return f"{min(math.floor(round(max(fraction, 0.0) * 1000, 6)), 999) / 10:.1f} %"
 
 
 def rate(per_second: float, unit: str = "") -> str:

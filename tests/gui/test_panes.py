@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.main_window import MainWindow
+from mcp_progress_monitor.gui.panes import GO_TO, kept_name
 from tests.gui.windows import window_on
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -77,3 +78,11 @@ def test_a_pane_at_the_bottom_has_a_key(
     assert window.focusWidget() is window.job_list.table
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
     assert window.focusWidget() is window.servers.view
+
+
+def test_every_pane_has_a_key(window: MainWindow) -> None:
+    ids = {command.id for command in GO_TO if command.keys}
+    docks = window.docks.keys() - {"side"}
+    assert {f"go.{kept_name(name)}" for name in docks} <= ids
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_9, Qt.KeyboardModifier.AltModifier)
+    assert pane(window) is window.docks["timeline"]

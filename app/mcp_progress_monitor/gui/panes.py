@@ -108,6 +108,7 @@ _PANES: Final = {
     "stderr": _go_to("stderr", "st&derr", "Alt+6"),
     "server_log": _go_to("server_log", "Server &log", "Alt+7"),
     "questions": _go_to("questions", "&Questions", "Alt+8"),
+    "timeline": _go_to("timeline", "T&imeline", "Alt+9"),
 }
 GO_TO: Final = tuple(_PANES.values())
 

@@ -351,7 +351,10 @@ class RecordedJobs(Jobs):
         return None if found is None else found._replace(snapshot=self._as_of_end(found.snapshot))
 
     def _as_of_end(self, job: JobSnapshot) -> JobSnapshot:
-        """The snapshot, without rate and time left if the job's end is not recorded."""
+        """The snapshot in the recording's time, without what only a running job has at its end."""
+        if job.saved_when is not None:
+            when = job.started_when + self._now() - job.started_at
+            job = job._replace(saved_s=max(when - job.saved_when, 0.0))
         if job.state.is_over or not self.is_ended:
             return job
         return job._replace(rate=None, eta_s=None, eta_span_s=None, sparks=())

@@ -97,6 +97,9 @@ def _text_of_block(block: Any) -> str:
     return text[: TEXT_LIMIT + 1] if isinstance(text, str) else ""
 
 
+BEFORE_REPLY: Final = "The connection ended before the reply"
+
+
 def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding:
     """Return how a closed connection ends a job that waits for a reply, or its `task`."""
     left = "" if task is None else f". {_left_behind(task, closed.at)}"
@@ -104,12 +107,14 @@ def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding
     if closed.is_wanted:
         missing = "the reply had not arrived" if task is None else "its task had not finished"
         text = f"{closed.reason or 'The connection was closed'}; {missing}{left}"
-        return JobEnding(JobState.LOST, Failure("local", text, is_wanted=True))
+        return JobEnding(
+            JobState.LOST, Failure("local", text, is_wanted=True, outlook=closed.outlook)
+        )
     code = "" if closed.exit_code is None else f" (exit code {closed.exit_code})"
     reason = f": {closed.reason}" if closed.reason else ""
-    missing = "the reply" if task is None else "its task was finished"
-    text = f"The connection ended before {missing}{reason}{code}{left}"
-    return JobEnding(JobState.LOST, Failure("local", text))
+    missing = BEFORE_REPLY if task is None else "The connection ended before its task was finished"
+    text = f"{missing}{reason}{code}{left}"
+    return JobEnding(JobState.LOST, Failure("local", text, outlook=closed.outlook))
 
 
 def _left_behind(task: JobTask, now: float) -> str:

@@ -89,7 +89,8 @@ class Failure(NamedTuple):
     """Why a job did not succeed.
 
     `where` is server or local; `code` is the JSON-RPC code, if any. `is_wanted` says that the user
-    caused it, other than by a cancel: nothing went wrong.
+    caused it, other than by a cancel: nothing went wrong. `outlook` is the end of the message that
+    soon is no longer true: what happens next.
     """
 
     where: str
@@ -97,6 +98,12 @@ class Failure(NamedTuple):
     code: int | None = None
     data: object = None
     is_wanted: bool = False
+    outlook: str = ""
+
+    @property
+    def lasting(self) -> str:
+        """The message without what happens next."""
+        return self.message.removesuffix(f". {self.outlook}") if self.outlook else self.message
 
 
 class TaskSnapshot(NamedTuple):
@@ -197,7 +204,8 @@ class JobSnapshot(NamedTuple):
 
     A resumed job is one job: `attempt_count` requests, `chain` the id of its saved chain.
     `can_resume` is True exactly if resuming would be tried; `resume_note` says why it stopped;
-    `saved_when` is when its newest token was received. With `is_automatic` it is resumed
+    `saved_when` is when its newest token was received, and `saved_s` how long ago in a recording,
+    whose time is not that of the computer. With `is_automatic` it is resumed
     automatically, at `next_attempt_at` if it waits for that.
 
     `parent` is the job on whose behalf the other side asks this; None also if that is ambiguous,
@@ -252,6 +260,7 @@ class JobSnapshot(NamedTuple):
     is_automatic: bool = False
     next_attempt_at: float | None = None
     saved_when: float | None = None
+    saved_s: float | None = None
     parent: JobId | None = None
     parent_is_unclear: bool = False
     task: TaskSnapshot | None = None

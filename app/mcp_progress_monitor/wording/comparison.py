@@ -53,6 +53,7 @@ def rows(first: JobDetail, second: JobDetail) -> list[Row]:
 
 _STATISTICS: Final = "Call|Server|Calls|Failed|Median|95 %|Longest|Ticks|Largest result"
 STATISTICS: Final = tuple(_STATISTICS.split("|"))
+_LEAST_FOR_95: Final = 20  # calls
 _FAILED: Final = frozenset({JobState.FAILED, JobState.TIMED_OUT, JobState.LOST})
 _TIMED: Final = frozenset({JobState.DONE, JobState.FAILED})
 """States of jobs that a reply ended, so that their duration is the server's own."""
@@ -90,8 +91,10 @@ def _figures(jobs: list[JobSnapshot]) -> Iterator[str]:
     times, failed = _times(jobs), _failures(jobs)
     yield formatting.number(len(jobs))
     yield formatting.number(failed) if failed else ""
-    for share in (0.5, 0.95, 1.0):
-        yield _duration(_percentile(times, share))
+    yield _duration(_percentile(times, 0.5))
+    is_known = len(times) >= _LEAST_FOR_95  # with fewer it is the longest one
+    yield _duration(_percentile(times, 0.95) if is_known else None)
+    yield _duration(_percentile(times, 1.0))
     yield formatting.number(sum(job.tick_count for job in jobs))
     largest = max((job.reply_size for job in jobs if job.reply_size is not None), default=None)
     yield "" if largest is None else formatting.size(largest)

@@ -22,6 +22,7 @@ from mcp_progress_monitor.protocol.messages import (
     PROGRESS,
     STREAMS,
 )
+from mcp_progress_monitor.tracker.endings import BEFORE_REPLY
 from mcp_progress_monitor.tracker.estimate import as_float
 from mcp_progress_monitor.tracker.job_parts import BLOCKS_SHOWN
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -226,7 +227,8 @@ def saved(job: JobSnapshot) -> str:
     """`"saved 4 min ago"`, by the computer's own clock; empty if no token is saved."""
     if job.saved_when is None:
         return ""
-    return f"saved {age(time.time() - job.saved_when)} ago"
+    seconds = time.time() - job.saved_when if job.saved_s is None else job.saved_s
+    return f"saved {age(seconds)} ago"
 
 
 def next_attempt(job: JobSnapshot) -> str:
@@ -426,8 +428,12 @@ def message(job: JobSnapshot) -> str:
     if job.state is JobState.RESUMABLE:
         return line(job.resume_note or job.message or "")
     if job.failure is not None:
-        is_ours = job.failure.where == "local"
-        return _joined_lines(job.failure.message) if is_ours else line(job.failure.message)
+        if job.failure.where != "local":
+            return line(job.failure.message)
+        # A row's state says that the job was lost: what is cut off must not be the reason.
+        text = job.failure.lasting
+        why = text.removeprefix(f"{BEFORE_REPLY}: ")
+        return _joined_lines(text if why == text else why[:1].upper() + why[1:])
     return line(job.message or "")
 
 

@@ -358,3 +358,16 @@ def test_jobs_of_old_recordings_are_what_they_were(name: str) -> None:
     (server,) = playback.servers.snapshots()
     assert [tool.name for tool in server.tools] == ["known_total", "unknown_total"]
     assert (server.revision, server.state) == ("2025-11-25", ServerState.CLOSED)
+
+
+def test_the_age_of_a_token_is_counted_in_the_recordings_time(tmp_path: Path) -> None:
+    written = Written()
+    written.event("opened", command="python3", args=["-m", "demo"], pid=7)
+    written.call(at=1.0)
+    written.tick(10, 2.0)
+    written.reply(at=3.0, result={"content": [], "_meta": {"nextResumeToken": "t"}})
+    written.event("closed", 253.0, reason="You disconnected the server", exit_code=0, wanted=True)
+    job = loaded(written.save(tmp_path / "a.mcprec")).jobs.snapshot(1)
+    assert job is not None
+    assert job.state is JobState.RESUMABLE
+    assert job.saved_s == pytest.approx(250.0)

@@ -140,6 +140,7 @@ def test_a_lost_job_says_what_comes_next_where_that_is_known() -> None:
     assert ending.failure.message == (
         "The connection ended before the reply: killed. Reconnecting in 1 s"
     )
+    assert ending.failure.lasting == "The connection ended before the reply: killed"
 
 
 def test_a_job_whose_server_the_user_disconnected_is_lost_and_nothing_went_wrong() -> None:

@@ -66,6 +66,13 @@ def test_a_failure_shows_the_servers_message() -> None:
     assert job_texts.message(failed) == "disk full"
 
 
+def test_a_lost_job_says_why_without_what_came_next_and_what_its_state_says() -> None:
+    outlook = "Reconnecting in 1 s (attempt 1 of 5): then resume"
+    message = f"The connection ended before the reply: killed (exit code -9). {outlook}"
+    lost = job(state=JobState.LOST, failure=Failure("local", message, outlook=outlook))
+    assert job_texts.message(lost) == "Killed (exit code -9)"
+
+
 def test_lines_of_our_own_text_are_joined_and_those_of_servers_made_visible() -> None:
     text = "The answer broke (http://x)\nIt can be issued again."
     ours, theirs = (
@@ -120,6 +127,8 @@ def test_a_resumable_job_says_how_old_its_token_is_and_why_it_stopped() -> None:
     stopped = resumable(1, resume_note="connection lost: exit code 3", saved_when=saved_when)
     assert job_texts.status(stopped) == "saved 4 min ago"
     assert job_texts.message(stopped) == "connection lost: exit code 3"
+    recorded = stopped._replace(saved_when=time.time() - 86_400 * 40, saved_s=250.0)
+    assert job_texts.status(recorded) == "saved 4 min ago"
     assert job_texts.message(resumable(1)) == "Processing batch 632 of 1000"
 
 
