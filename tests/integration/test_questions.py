@@ -1,6 +1,7 @@
 """Questions of the demo servers, through the monitor: jobs, clocks, cancelling, ends."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.protocol.facts import NotificationReceived
-from mcp_progress_monitor.snapshots.definitions import Era
+from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
 from mcp_progress_monitor.snapshots.questions import Accept, Question
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -135,13 +136,54 @@ async def test_cancelling_a_call_closes_its_question(era: Era) -> None:
             tasks.start_soon(calling.run)
             await watch.questions()
             await engine.calls.cancel(engine.jobs.ids()[0])
-            if era == "per-request":
-                await watch.none()
+            await watch.none()
         assert calling.outcome is not None
         assert calling.outcome.state is JobState.CANCELLED
         assert engine.jobs.snapshot(engine.jobs.ids()[0]).state is JobState.CANCELLED  # type: ignore[union-attr]
         again = await engine.calls.make(_call("ask_roots"))
     assert again.state is JobState.DONE
+
+
+_ASKS_AND_IGNORES_CANCELS = """
+import json, sys
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        known = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
+        send(id=asked["id"], result={**known, "serverInfo": {"name": "a", "version": "1"}})
+    elif asked.get("method") == "tools/list":
+        send(id=asked["id"], result={"tools": []})
+    elif asked.get("method") == "tools/call":
+        form = {"type": "object", "properties": {}}
+        params = {"message": "Go on?", "requestedSchema": form}
+        send(id="q", method="elicitation/create", params=params)
+    elif asked.get("id") == "q":
+        print(json.dumps(asked["result"]), file=sys.stderr, flush=True)
+"""
+
+
+async def test_a_cancelled_calls_question_is_dismissed_if_the_server_does_not_cancel_it() -> None:
+    async with Engine(cancel_grace_s=0.2) as engine:
+        watch = Watch(engine)
+        script = ("-c", _ASKS_AND_IGNORES_CANCELS)
+        asking = StdioDefinition(name="demo", command=sys.executable, args=script, era="handshake")
+        await engine.servers.connect(engine.servers.add(asking))
+        calling = Calling(engine, _call("ask"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calling.run)
+            [asked] = await watch.questions()
+            await engine.calls.cancel(engine.jobs.ids()[0])
+            await watch.none()
+        found = engine.questions.find(asked.id)
+        assert found is not None
+        assert found.ended == "the call was cancelled"
+        answered = b'{"action": "cancel"}'
+        frames = engine.timeline.frames
+        await watch.until(
+            lambda: any(answered in each.raw for each in frames(0, engine.timeline.end))
+        )
 
 
 @pytest.mark.parametrize("era", ERAS)

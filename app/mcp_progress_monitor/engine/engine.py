@@ -38,10 +38,11 @@ from mcp_progress_monitor.protocol.tasks import with_extension
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.sessions.connection.connector import Connector
 from mcp_progress_monitor.sessions.connection.manager import SessionManager
+from mcp_progress_monitor.sessions.questions.answers import no_answer
 from mcp_progress_monitor.sessions.questions.broker import RequestBroker
 from mcp_progress_monitor.sessions.questions.questions import Questions
 from mcp_progress_monitor.sessions.settings_file import SettingsFile
-from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobState
 from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Tracker
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ _TICK_S = 1.0
 _LAG_S = 0.25  # how far behind the clock the engine advances time for jobs
 _RELEASED_AT_ONCE: Final = 32
 _NOTHING = ChangeSet()
+_GIVEN_UP: Final = {
+    JobState.CANCELLED: "the call was cancelled",
+    JobState.TIMED_OUT: "the call timed out",
+}
 
 
 class Engine:
@@ -395,3 +400,17 @@ class Engine:
             self._restorer.drop(changes.removed)
             self.resumer.drop(changes.removed)
             self._task_keeper.drop(changes.removed)
+        if changes.moved and self.questions.open():
+            self._dismiss_questions(changes.moved)
+
+    def _dismiss_questions(self, moved: frozenset[JobId]) -> None:
+        """Dismiss what servers asked for calls that were given up: nobody needs the answer.
+
+        A question that any of several jobs may have caused stays open.
+        """
+        for question in self.questions.open():
+            asked = () if question.job is None else (question.job,)
+            for job in self._tracker.parents_of(asked).values():
+                found = self._tracker.snapshot(job, self.now()) if job in moved else None
+                if found is not None and found.state in _GIVEN_UP:
+                    self.questions.answer(question.id, no_answer(question), _GIVEN_UP[found.state])

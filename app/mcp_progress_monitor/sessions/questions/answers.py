@@ -166,6 +166,11 @@ _TEXTS: Final = {
 }
 
 
+def no_answer(question: Question) -> Answer:
+    """The answer that gives none, because the call that asked was given up."""
+    return Dismiss() if Dismiss in _FITTING[question.kind] else Refused()
+
+
 def check_answer(question: Question, answer: Answer) -> Checked:
     """Say how `answer` does not fit `question`, and what could not be checked.
 
