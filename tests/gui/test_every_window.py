@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QKeySequenceEdit,
     QLabel,
+    QMenuBar,
     QMessageBox,
     QRadioButton,
     QTabBar,
@@ -37,6 +38,8 @@ import mcp_progress_monitor.gui
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.common.tables import RowHover
+from mcp_progress_monitor.gui.every_command import SECTIONS
+from mcp_progress_monitor.gui.main_window import MainWindow
 from tests.architecture.source import ROOT
 from tests.gui.every_window import FRAME, EveryWindow, screen_environ
 from tests.patience import PATIENCE_S
@@ -203,6 +206,49 @@ def test_tab_reaches_every_control_of_the_window_whichever_pane_is_in_front(
         missed = [each for each in seen if is_reachable(each) and each not in way]
         assert [(name, type(each).__name__, each.accessibleName()) for each in missed] == []
         assert len(way) > 10
+
+
+def mnemonics(whole: QWidget) -> Iterator[tuple[str, str]]:
+    """The keys of what is seen in a window or a part of it, each with the text that has it."""
+    for part in [whole, *whole.findChildren(QWidget)]:
+        texts: list[str] = []
+        is_label = isinstance(part, QLabel) and part.buddy() is not None
+        if part.window() is not whole.window() or part.visibleRegion().isEmpty():
+            continue
+        if isinstance(part, QAbstractButton) or (isinstance(part, QLabel) and is_label):
+            texts = [part.text()]
+        elif isinstance(part, QTabBar):
+            texts = [part.tabText(at) for at in range(part.count()) if part.isTabVisible(at)]
+        elif isinstance(part, QMenuBar):
+            texts = [action.text() for action in part.actions()]
+        for text in texts:
+            if key := QKeySequence.mnemonic(text).toString():
+                yield key, text
+
+
+def test_no_two_things_in_a_window_have_the_same_mnemonic(
+    qapp: QApplication, every: EveryWindow
+) -> None:
+    double = []
+    of_menus: set[str] = set()
+    for name, window in every.all():
+        window.show()
+        qapp.processEvents()
+        for dock in window.docks if isinstance(window, MainWindow) else [""]:
+            if isinstance(window, MainWindow):
+                window.open_dock(dock)
+                of_menus |= {key for key, _text in mnemonics(window.menuBar())}
+                qapp.processEvents()
+            found: dict[str, list[str]] = {}
+            for key, text in mnemonics(window):
+                found.setdefault(key, []).append(text)
+            double += [(name, dock, key, each) for key, each in found.items() if len(each) > 1]
+        window.hide()
+    assert double == []
+    commands = (each for section in SECTIONS.values() for each in section.commands)
+    keys = {key for command in commands for key in command.keys}
+    assert of_menus
+    assert of_menus & keys == set(), "the menu would take the keys"
 
 
 def tabbed(window: QWidget) -> Iterator[QWidget]:

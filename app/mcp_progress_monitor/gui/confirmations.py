@@ -268,7 +268,7 @@ class SeriesQuestion(QMessageBox):
 
 
 def _never_again(box: QMessageBox) -> QCheckBox:
-    check = QCheckBox("&Don't ask again", box)
+    check = QCheckBox("Do&n't ask again", box)
     check.setToolTip("Can be undone in Settings")
     box.setCheckBox(check)
     return check

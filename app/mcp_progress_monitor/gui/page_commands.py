@@ -44,7 +44,7 @@ STDERR_SEARCH: Final = SearchCommands(
     _page("stderr.previous", "Previous match", "Go to the previous match", keys=("Shift+F3",)),
 )
 STDERR_CASE: Final = _page("stderr.case", "Match case", keys=("Alt+C",))
-STDERR_PATTERN: Final = _page("stderr.pattern", "Use regular expression", keys=("Alt+R",))
+STDERR_PATTERN: Final = _page("stderr.pattern", "Use regular expression", keys=("Alt+X",))
 STDERR_COMMANDS: Final = (*STDERR_SEARCH, STDERR_CASE, STDERR_PATTERN)
 
 ACCEPT: Final = _page("questions.accept", "Accept", keys=_ACCEPT)

@@ -97,7 +97,7 @@ class QuestionView(QWidget):
         self.decline.setToolTip("Decline the request")
         self.dismiss = self._button(self.body.dismiss_text, self._on_dismiss)
         self.dismiss.setToolTip("Dismiss the question without accepting or declining")
-        self.json = self._button("Raw &JSON", None)
+        self.json = self._button("Ra&w JSON", None)
         self.json.setCheckable(True)
         self.json.setToolTip("Enter the answer as JSON")
         self.json.toggled.connect(self._on_json_toggled)

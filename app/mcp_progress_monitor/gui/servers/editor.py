@@ -310,7 +310,7 @@ class ServerEditor(QDialog):
     def _add_buttons(self) -> None:
         role = QDialogButtonBox.ButtonRole
         self.buttons = QDialogButtonBox(self)
-        self.connect_button = QPushButton("Save and &connect", self)
+        self.connect_button = QPushButton("Sav&e and connect", self)
         self.save_button = QPushButton("&Save", self, autoDefault=False)
         self.buttons.addButton(self.save_button, role.AcceptRole)
         self.buttons.addButton(self.connect_button, role.AcceptRole)

@@ -261,7 +261,7 @@ class ValueTable(QWidget):
         self.bearer_button = QPushButton("&Bearer token", self)
         self.bearer_button.setToolTip("Add the header Authorization: Bearer …")
         self.bearer_button.setVisible(has_bearer)
-        self.shows = QCheckBox("Sho&w values", self)
+        self.shows = QCheckBox("Show &values", self)
         self._note = plain_label(self)
         self._note.hide()
         for button in (self.add_button, self.bearer_button):
