@@ -43,6 +43,7 @@ _SCRIPT: Final = re.compile(
     re.DOTALL,
 )
 _TAP: Final = "tap"
+REQUESTS_PROGRESS: Final = "--request-progress"
 _END: Final = "--"
 _UNUSUAL: Final = re.compile(r"[^\w .,:@+/-]")
 """Characters to avoid in a name on a command line: clients expand `${…}` and `%…%`."""
@@ -56,6 +57,7 @@ class TapProgram(NamedTuple):
     `command` starts with an absolute path, and `interpreter`, if it is not empty, has to run that
     file. `needed` is another file that it requires, or empty; `data_dir` is where it records, None
     for the default. `has_proc` says that the system shows the environment of a process as a file.
+    With `requests_progress`, taps ask for progress where the client does not.
     """
 
     command: tuple[str, ...]
@@ -64,6 +66,7 @@ class TapProgram(NamedTuple):
     is_windows: bool = False
     interpreter: tuple[str, ...] = ()
     has_proc: bool = False
+    requests_progress: bool = False
 
 
 class Launch(NamedTuple):
@@ -87,6 +90,7 @@ class EntryTap(NamedTuple):
     client: str | None = None
     data_dir: Path | None = None
     is_older: bool = False
+    requests_progress: bool = False
 
     @property
     def is_there(self) -> bool:
@@ -133,6 +137,8 @@ def wrapper(program: TapProgram, name: str, client: str) -> Launch:
     args = [*program.command[1:], _TAP, "--name", shown_name(name), "--client", client]
     if program.data_dir is not None:
         args += ["--data-dir", str(program.data_dir)]
+    if program.requests_progress:
+        args += [REQUESTS_PROGRESS]
     if program.is_windows:
         return Launch(program.command[0], (*args, _END))
     check = f"[ -e {shlex.quote(program.needed)} ] && " if program.needed else ""
@@ -244,7 +250,8 @@ def _of_program(command: str, words: list[str]) -> EntryTap | None:
 
 
 def _with_options(program: str, lead: int, options: Sequence[str]) -> EntryTap:
-    pairs = dict(itertools.pairwise(options))
+    requests_progress = REQUESTS_PROGRESS in options
+    pairs = dict(itertools.pairwise(each for each in options if each != REQUESTS_PROGRESS))
     folder = pairs.get("--data-dir")
     return EntryTap(
         program,
@@ -252,4 +259,5 @@ def _with_options(program: str, lead: int, options: Sequence[str]) -> EntryTap:
         pairs.get("--name"),
         pairs.get("--client"),
         None if folder is None else Path(folder),
+        requests_progress=requests_progress,
     )

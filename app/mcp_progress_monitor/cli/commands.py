@@ -30,6 +30,7 @@ from mcp_progress_monitor.cli.orders import (
     RawOrder,
     ReadOrder,
     ServersExportOrder,
+    TapRemoveOrder,
     TapSessionOrder,
     TapsOrder,
     TaskOrder,
@@ -482,6 +483,8 @@ def tap(invocation: Invocation, order: TapSessionOrder) -> int:
     _refuse_others(common)
     if order.seed is not None and order.script is None:
         raise click.UsageError("--seed needs --script FILE.")
+    if order.requests_progress and order.script is not None:
+        raise click.UsageError("Use either --request-progress or --script FILE.")
     from mcp_progress_monitor.cli.exits import ExitCode, failing
     from mcp_progress_monitor.cli.tapping import TapOrder, load_script, run_tap
 
@@ -494,10 +497,27 @@ def tap(invocation: Invocation, order: TapSessionOrder) -> int:
             from mcp_progress_monitor.tap_http.program import run_tap as run_url_tap
 
             return run_url_tap(
-                TapOptions(to, order.listen, order.name, order.client, common.data_dir, rules)
+                TapOptions(
+                    to,
+                    order.listen,
+                    order.name,
+                    order.client,
+                    common.data_dir,
+                    rules,
+                    requests_progress=order.requests_progress,
+                )
             )
     folder = None if common.data_dir is None else str(common.data_dir)
-    return run_tap(TapOrder(common.command or (), order.name, order.client, folder, rules))
+    return run_tap(
+        TapOrder(
+            common.command or (),
+            order.name,
+            order.client,
+            folder,
+            rules,
+            requests_progress=order.requests_progress,
+        )
+    )
 
 
 def _refuse_others(common: CommonOptions) -> None:
@@ -557,7 +577,7 @@ def install(invocation: Invocation, order: TapsOrder) -> int:
     short_help="Stop watching servers that another client starts.",
 )
 @own_options
-@takes(TapsOrder)
+@takes(TapRemoveOrder)
 def tap_remove(invocation: Invocation, order: TapsOrder) -> int:
     """Stop watching the servers that CLIENT starts: those named, or --all.
 

@@ -701,6 +701,12 @@ class TapSessionOrder(Order):
         metavar="N",
         help="With --script: seed the random numbers, to repeat a run.",
     )
+    requests_progress: bool = option(
+        "--request-progress",
+        is_flag=True,
+        help="Add a progress token to requests that have none, and keep the notifications for it"
+        " back from the client. For clients that do not ask for progress; the recording is marked.",
+    )
 
 
 class AgentsOrder(Order):
@@ -741,6 +747,18 @@ class TapsOrder(Order):
     is_dry_run: bool = option(
         "--dry-run", is_flag=True, help="Show what would change, and change nothing."
     )
+    requests_progress: bool = option(
+        "--request-progress",
+        is_flag=True,
+        help="Let the tap add a progress token to requests that have none, for clients that do not"
+        " ask. See tap --help.",
+    )
+
+
+class TapRemoveOrder(TapsOrder):
+    """The options of `tap remove`."""
+
+    requests_progress = False
 
 
 def _check_texts(values: Iterable[object]) -> None:

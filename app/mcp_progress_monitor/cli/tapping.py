@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.tap.environment import Environment
     from mcp_progress_monitor.tap.journal import Journal
+    from mcp_progress_monitor.tap.relay import Stream
     from mcp_progress_monitor.tap.script import Script
 
     if sys.platform == "win32":
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = ("--name", "--client", "--data-dir")
 _ALL_OPTIONS = (*_OPTIONS, "--script", "--seed")
+_REQUESTS = "--request-progress"
 _DIGITS = 19
 
 
@@ -38,13 +40,19 @@ class TapOrder:
         client: str | None = None,
         data_dir: str | None = None,
         script: Script | None = None,
+        *,
+        requests_progress: bool = False,
     ) -> None:
-        """`client` names the client that starts the tap; `script` changes messages."""
+        """`client` names the client that starts the tap; `script` changes messages.
+
+        With `requests_progress`, a token is added to requests without one.
+        """
         self.command = tuple(command)
         self.name = name
         self.client = client
         self.data_dir = data_dir
         self.script = script
+        self.requests_progress = requests_progress
 
 
 def plain_order(arguments: Sequence[str]) -> TapOrder | None:
@@ -55,6 +63,8 @@ def plain_order(arguments: Sequence[str]) -> TapOrder | None:
     command = arguments[place + 1 :]
     options: dict[str, str] = {}
     rest = list(arguments[1:place])
+    requests_progress = _REQUESTS in rest
+    rest = [word for word in rest if word != _REQUESTS]
     while rest:
         name, sign, value = rest.pop(0).partition("=")
         if name not in _ALL_OPTIONS or not (sign or rest):
@@ -63,7 +73,7 @@ def plain_order(arguments: Sequence[str]) -> TapOrder | None:
     if not command or "" in options.values():
         return None
     chosen, client, data_dir = map(options.get, _OPTIONS)
-    order = TapOrder(command, chosen, client, data_dir)
+    order = TapOrder(command, chosen, client, data_dir, requests_progress=requests_progress)
     return _with_script(order, options) if options else order
 
 
@@ -134,6 +144,16 @@ def run_tap(order: TapOrder) -> NoReturn:
 
     if order.script is not None:
         _relay_changed(server, journal, order.script)
+    if order.requests_progress:
+        from mcp_progress_monitor.tap.progress import ProgressRequests
+        from mcp_progress_monitor.tap.relay import requesting_streams
+
+        requests = ProgressRequests()
+
+        def streams(server: TappedServer, journal: Journal) -> tuple[Stream, Stream, Stream]:
+            return requesting_streams(server, journal, requests)
+
+        relay(server, journal, streams)
     relay(server, journal)
 
 
@@ -154,6 +174,7 @@ def _journal(order: TapOrder, environment: Environment, began: tuple[float, floa
     about = About(order.command, order.name, order.client, environment, rest)
     about.began = began
     about.script = None if order.script is None else order.script.name
+    about.requests_progress = order.requests_progress
     return Journal(about)
 
 

@@ -110,7 +110,7 @@ class Playback:
         if running:
             errors.insert(0, _cut_off(running, self.path))
         errors += _of_import(self.header.get("imported"), self.path)
-        errors[:0] = _of_script(self.header.get("tap"), self.path)
+        errors[:0] = _of_tap(self.header.get("tap"), self.path)
         dropped = self._tracker.dropped_count
         if dropped:
             what = "The recording has too many jobs to list. The oldest are shown only in Traffic"
@@ -305,8 +305,15 @@ def _cut_off(running: int, path: Path) -> ErrorDetails:
     )
 
 
-def _of_script(tap: Any, path: Path) -> list[ErrorDetails]:
-    """A note that a tap's script changed messages."""
+def _of_tap(tap: Any, path: Path) -> list[ErrorDetails]:
+    """A note that a tap changed messages: by a script, or to ask for progress."""
+    if as_object(tap).get("requests_progress") is True:
+        what = "The tap asked for progress where the client did not"
+        hint = (
+            "Such tokens begin with mcp-progress-monitor: and their progress was kept back from the"
+            ' client. The events "changed" hold requests as the client wrote them.'
+        )
+        return [ErrorDetails(what, str(path), hint)]
     script = as_object(tap).get("script")
     if not isinstance(script, str):
         return []

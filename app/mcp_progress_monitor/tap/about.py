@@ -57,6 +57,7 @@ class About:
         self.pid = 0  # of the server; known once it has a process
         self.rest = rest
         self.script: str | None = None  # the name of the script, if any
+        self.requests_progress = False  # whether tokens are added to requests without one
         self.tap_pid, self.client_pid = os.getpid(), os.getppid()
         self.began = time.time(), time.monotonic()
         """When the tap started, from which the recording's times count."""

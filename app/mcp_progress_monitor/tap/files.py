@@ -127,6 +127,8 @@ class RunFile:
         }
         if self._about.script is not None:
             tap["script"] = self._about.script
+        if self._about.requests_progress:
+            tap["requests_progress"] = True
         fields: dict[str, object] = {
             "version": 2,
             "program": f"mcp-progress-monitor {self._about.rest.version}",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.tap.journal import Journal
     from mcp_progress_monitor.tap.posix import NonblockingEnd
+    from mcp_progress_monitor.tap.progress import LineChange, ProgressRequests
 
     if sys.platform == "win32":
         from mcp_progress_monitor.tap.windows import TappedServer
@@ -44,6 +45,9 @@ class Stream:
 
     In that order, so that no reply is recorded before its request. Nothing is parsed.
     """
+
+    change: LineChange | None = None
+    """What changes whole lines on their way; None where all bytes pass as they come."""
 
     def __init__(self, server: TappedServer, source: int, target: int, lane: JournalLane) -> None:
         self._server = server
@@ -86,6 +90,22 @@ class Stream:
         except (ImportError, AttributeError, OSError):  # not on Linux, no pipe, or too large
             return
 
+    def _record(self, data: bytes) -> None:
+        """Queue a copy for the journal, whose failures must not stop the stream."""
+        journal = self._lane.journal
+        try:
+            self._lane.take(time.monotonic(), data)
+        except Exception as error:  # noqa: BLE001  # as it says
+            journal.give_up(repr(error))
+
+    def _changed(self, data: bytes) -> bytes:
+        """Record what `change` makes of bytes, and return what to pass on."""
+        assert self.change is not None  # noqa: S101  # asked before
+        recorded, passed = self.change.feed(data)
+        if recorded:
+            self._record(recorded)
+        return passed
+
     def _rest(self) -> int:
         if self._left is None:
             self._left = self._server.waiting_bytes(self._source)
@@ -127,18 +147,26 @@ class ThreadStream(Stream):
                 self._is_over = True
             self._set_over()
 
+    def _set_over(self) -> None:
+        rest = b"" if self.change is None else self.change.end()
+        if rest:
+            self._record(rest)
+            self.is_refused |= not self._write(memoryview(rest))
+        super()._set_over()
+
     def _pass_on(self) -> None:
         self._move(0)
 
     def _move(self, least: int) -> bool:
         """Pass on chunks while they have at least `least` bytes; returns whether more may come."""
         target, journal = self._target, self._lane.journal
-        read, write, now, take = self._read, os.write, time.monotonic, self._lane.take
+        read, write, record, change = self._read, os.write, self._record, self.change
         while data := read():
-            try:
-                take(now(), data)
-            except Exception as error:  # noqa: BLE001  # must not stop the stream
-                journal.give_up(repr(error))
+            size = len(data)
+            if change is None:
+                record(data)
+            else:
+                data = self._changed(data)
             try:
                 written = write(target, data)
             except OSError:
@@ -148,7 +176,7 @@ class ThreadStream(Stream):
                 return False
             if journal.is_asleep:
                 journal.wake()
-            if len(data) < least:
+            if size < least:
                 return True
         return False
 
@@ -296,12 +324,12 @@ class PolledStream(ThreadStream):
         if not data:
             self._set_over()
             return
-        try:
-            self._lane.take(time.monotonic(), data)
-        except Exception as error:  # noqa: BLE001  # must not stop the stream
-            journal.give_up(repr(error))
         if self._left is not None:
             self._left -= len(data)
+        if self.change is None:
+            self._record(data)
+        else:
+            data = self._changed(data)
         try:
             written = self._end.write(data)
         except OSError:
@@ -382,6 +410,26 @@ def plain_streams(server: TappedServer, journal: Journal) -> tuple[Stream, Strea
         stream(server.stdout, 1, "<"),
         stream(server.stderr, _ERRORS, "!"),
     )
+
+
+def requesting_streams(
+    server: TappedServer, journal: Journal, requests: ProgressRequests
+) -> tuple[Stream, Stream, Stream]:
+    """The same streams, which add tokens to requests and keep the progress for these back."""
+    from mcp_progress_monitor.tap.progress import from_client, from_server
+
+    events = JournalLane(journal, "*")
+
+    def note(line: bytes) -> None:
+        try:
+            events.take(time.monotonic(), line)
+        except Exception as error:  # noqa: BLE001  # must not stop the stream
+            journal.give_up(repr(error))
+
+    streams = plain_streams(server, journal)
+    streams[0].change = from_client(requests, note)
+    streams[1].change = from_server(requests)
+    return streams
 
 
 def relay(

@@ -37,6 +37,8 @@ class _Piece(NamedTuple):
 class HttpFaults:
     """Applies a script to all exchanges of a tap."""
 
+    may_drop = True
+
     def __init__(self, script: Script) -> None:
         self._run = ScriptRun(script)
         self._numbers = {side: itertools.count(1) for side in ("client", "server")}
@@ -45,10 +47,15 @@ class HttpFaults:
     def opening(self) -> dict[str, object]:
         return self._run.opening()
 
-    def exchange(self, session: str, note: Callable[[dict[str, object]], None]) -> ChangedExchange:
+    def exchange(
+        self,
+        session: str,
+        note: Callable[[dict[str, object]], None],
+        _keep_back: Callable[[bytes], None],
+    ) -> FaultyExchange:
         """The changes to one request of a session and its response; `note` records one."""
         scopes = (f"exchange {next(self._exchanges)}", f"session {session}")
-        return ChangedExchange(self, scopes, note)
+        return FaultyExchange(self, scopes, note)
 
     def judged(
         self, side: str, raw: bytes, scopes: tuple[str, str], *, is_one: bool
@@ -70,7 +77,7 @@ class HttpFaults:
         return effect.data, effect.copies, effect.delay_s, fields
 
 
-class ChangedExchange:
+class FaultyExchange:
     """One request and its response, as the script changes them."""
 
     def __init__(

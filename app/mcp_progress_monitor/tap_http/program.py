@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tap.script import Script
-    from mcp_progress_monitor.tap_http.faults import HttpFaults
+    from mcp_progress_monitor.tap_http.changes import HttpChanges
 
 LIVE: Final = "live"  # the folder of taps' recordings, within that of recordings
 _AT_ONCE: Final = 1024 * 1024
@@ -260,6 +260,7 @@ class TapOptions:
     client: str | None = None
     data_dir: Path | None = None
     script: Script | None = None
+    requests_progress: bool = False
 
 
 class HttpTap:
@@ -275,6 +276,7 @@ class HttpTap:
         self._name = options.name or self.addresses.upstream.host
         self._client = options.client
         self._script = options.script
+        self._requests_progress = options.requests_progress
         self._report = report
         self._listener: MultiListener[SocketStream] | None = None
         self._journal: HttpJournal | None = None
@@ -313,6 +315,8 @@ class HttpTap:
         }
         if self._script is not None:
             fields["script"] = self._script.name
+        if self._requests_progress:
+            fields["requests_progress"] = True
         stamp = clock.wall(), clock.monotonic()
         self._journal = HttpJournal(
             self._folder, self._name, fields, stamp, self._report, self._settings
@@ -323,8 +327,8 @@ class HttpTap:
         listener, journal = self._listener, self._journal
         if listener is None or journal is None:
             raise anyio.ClosedResourceError
-        faults = None if self._script is None else _faults(self._script)
-        recorder = TapRecorder(self._name, self.addresses, journal, self._report, faults=faults)
+        changes = self._changes()
+        recorder = TapRecorder(self._name, self.addresses, journal, self._report, changes=changes)
         try:
             async with listener, anyio.create_task_group() as tasks:
                 tasks.start_soon(recorder.run)
@@ -334,6 +338,18 @@ class HttpTap:
         finally:
             recorder.close()
             journal.close()
+
+    def _changes(self) -> HttpChanges | None:
+        """The changes to what passes; nothing of them is loaded without any."""
+        if self._script is not None:
+            from mcp_progress_monitor.tap_http.faults import HttpFaults
+
+            return HttpFaults(self._script)
+        if self._requests_progress:
+            from mcp_progress_monitor.tap_http.progress import HttpProgress
+
+            return HttpProgress()
+        return None
 
     async def _listening(self, address: ListenAddress) -> MultiListener[SocketStream]:
         return await anyio.create_tcp_listener(
@@ -347,12 +363,6 @@ class HttpTap:
         except Exception as error:  # noqa: BLE001  # the others must go on
             text = formatting.one_line(f"{type(error).__name__}: {error}")
             self._report(f"A connection was closed because of an internal error: {text}")
-
-
-def _faults(script: Script) -> HttpFaults:
-    from mcp_progress_monitor.tap_http.faults import HttpFaults  # for a script only
-
-    return HttpFaults(script)
 
 
 def run_tap(options: TapOptions) -> int:

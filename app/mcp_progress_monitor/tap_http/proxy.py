@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from anyio.abc import SocketStream
 
     from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.tap_http.faults import ChangedExchange
+    from mcp_progress_monitor.tap_http.changes import ChangedExchange
     from mcp_progress_monitor.tap_http.recorder import TapRecorder
 
     RawHeaders = list[tuple[bytes, bytes]]
@@ -175,7 +175,8 @@ class ProxyConnection:
 
     async def _has_told_server(self) -> bool:
         """Close the client's side of the connection to the server; False if that is impossible."""
-        if self._recorder.faults is not None:  # a reply that a script dropped never comes
+        changes = self._recorder.changes
+        if changes is not None and changes.may_drop:  # a reply that a script dropped never comes
             return False
         with anyio.move_on_after(_HALF_CLOSED_S):
             await self._is_asked.wait()
@@ -284,12 +285,12 @@ class ProxyConnection:
     def _changed(
         self, event: h11.Request, exchange: TappedExchange, target: str
     ) -> ChangedExchange | None:
-        """The changes of a script; None without one, or if the request is not about MCP."""
-        faults = self._recorder.faults
-        if faults is None or not self._recorder.is_endpoint(target):
+        """The changes to a request; None without any, or if it is not about MCP."""
+        changes = self._recorder.changes
+        if changes is None or not self._recorder.is_endpoint(target):
             return None
         session = dict(event.headers).get(SESSION.encode(), b"")
-        return faults.exchange(_text(session), exchange.changed)
+        return changes.exchange(_text(session), exchange.changed, exchange.received)
 
     async def _changed_body(
         self, exchange: TappedExchange, changed: ChangedExchange
@@ -466,7 +467,7 @@ class ProxyConnection:
         """Send part of the body, together with more of it if that is available."""
         if data:
             self._hold(h11.Data(data=data))
-        may_hold = isinstance(self._upstream, DirectTransport) and self._recorder.faults is None
+        may_hold = isinstance(self._upstream, DirectTransport) and self._recorder.changes is None
         if len(self._held) > _CHUNK or not may_hold:
             await self._flush()
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tap_http.addresses import TapAddresses
-    from mcp_progress_monitor.tap_http.faults import HttpFaults
+    from mcp_progress_monitor.tap_http.changes import HttpChanges
 
 SESSIONS_KEPT: Final = 1000
 """The most open sessions; beyond that, the longest idle one counts as ended."""
@@ -240,13 +240,13 @@ class TapRecorder:
         report: Callable[[str], None],
         clock: Clock | None = None,
         numbers: FrameNumbers | None = None,
-        faults: HttpFaults | None = None,
+        changes: HttpChanges | None = None,
     ) -> None:
         """Connections are named `name#1` and so on; `report` gets lines for the user.
 
-        `faults` change what passes.
+        `changes` are made to what passes.
         """
-        self.faults = faults
+        self.changes = changes
         self.addresses = addresses
         self.journal = journal
         self.sessions = ClientSessions(self.begin_session)
@@ -419,8 +419,9 @@ class TapRecorder:
         clock = Clock(monotonic=lambda: self._now[1], wall=lambda: self._now[0])
         session = ClientSession(framer, clock, agent)
         session.inbound.record_event("opened", **self.opening(request))
-        if self.faults is not None:
-            session.inbound.record_event("script", **self.faults.opening())
+        opening = None if self.changes is None else self.changes.opening()
+        if opening is not None:
+            session.inbound.record_event("script", **opening)
         return session
 
     def opening(self, request: TappedRequest) -> dict[str, object]:

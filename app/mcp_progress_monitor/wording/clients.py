@@ -167,10 +167,11 @@ def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
         return f"cannot be watched: {server.why_not}" if server.why_not else "not watched"
     if not server.tap.is_there:
         return f"program not found: {visible(server.tap.program)}; the server runs unwatched"
+    watched = "watched with requested progress" if server.tap.requests_progress else "watched"
     if not live:
-        return "watched, not running"
+        return f"{watched}, not running"
     number = f"{len(live)} running" if live[1:] else "running"
-    return f"watched, {number} since {clock(min(live))[:8]}"
+    return f"{watched}, {number} since {clock(min(live))[:8]}"
 
 
 def shared_hint(server: ClientServer) -> str:

@@ -148,3 +148,11 @@ def test_the_current_server_says_what_can_be_done_about_it(dialog: WatchDialog) 
     (top,) = children(dialog.tree.invisibleRootItem())
     dialog.tree.setCurrentItem(children(top)[1])
     assert dialog.note.text() == "web: it is reached by a URL."
+
+
+def test_progress_is_requested_where_the_client_does_not_ask(dialog: WatchDialog) -> None:
+    dialog.show_servers([PLAIN], {}, [], wanted=[PLAIN])
+    heard = previews(dialog)
+    dialog.requests_progress.click()
+    assert heard == [WatchRequest((PLAIN,), (), requests_progress=True)]
+    assert dialog.requests_progress.toolTip()

@@ -293,3 +293,16 @@ def test_this_program_is_started_by_its_absolute_path(
 def test_json_can_hold_every_word() -> None:
     launch = wrap(POSIX, "npx")
     assert json.loads(json.dumps(launch)) == [launch.command, list(launch.args)]
+
+
+@pytest.mark.parametrize("program", [POSIX, SCRIPT])
+def test_requested_progress_is_written_and_recognised(program: TapProgram) -> None:
+    lead = wrapper(program._replace(requests_progress=True), "files", "Cursor")
+    tap = tap_of(lead.command, [*lead.args, "server"])
+    assert tap is not None
+    assert tap.requests_progress
+    assert (tap.name, tap.client) == ("files", "Cursor")
+    plain = wrapper(program, "files", "Cursor")
+    found = tap_of(plain.command, [*plain.args, "server"])
+    assert found is not None
+    assert not found.requests_progress

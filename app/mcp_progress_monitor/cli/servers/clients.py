@@ -347,7 +347,7 @@ _NO_SERVERS = "No client configuration files with servers were found.\n"
 def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
     """Install taps in the files of other clients, showing the changes first."""
     folder = chosen_data_dir(common.data_dir)
-    program = this_program(folder)
+    program = this_program(folder)._replace(requests_progress=order.requests_progress)
     found = _found(order)
     if not load_settings(folder)[0].is_on:
         show_warnings(ErrorDetails(RECORDING_IS_OFF))

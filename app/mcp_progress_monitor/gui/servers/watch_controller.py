@@ -155,7 +155,8 @@ def _changes(
     from mcp_progress_monitor.catalogue.taps import this_program
     from mcp_progress_monitor.wording.clients import next_steps
 
-    changes = exchanged(request.watch, request.stop, this_program(data_dir))
+    program = this_program(data_dir)._replace(requests_progress=request.requests_progress)
+    changes = exchanged(request.watch, request.stop, program)
     lines = [line for change in changes for line in change.diff()]
     return changes, lines, next_steps(changes)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QDialogButtonBox,
     QHeaderView,
@@ -56,11 +57,22 @@ _IS_WATCHED: Final = "This server is watched. Untick it to stop watching."
 _UNCHANGED: Final = "Tick a server to see what would change in its client's file."
 
 
+_REQUESTS: Final = (
+    "Many clients ask for no progress, so servers report none. The tap then adds a progress token to"
+    " their calls, and keeps the notifications back from them. Servers with a URL may answer such a"
+    " call with a stream."
+)
+
+
 class WatchRequest(NamedTuple):
-    """Servers to watch from now on, and servers to stop watching."""
+    """Servers to watch from now on, and servers to stop watching.
+
+    With `requests_progress`, the new taps ask for progress where the client does not.
+    """
 
     watch: tuple[ClientServer, ...] = ()
     stop: tuple[ClientServer, ...] = ()
+    requests_progress: bool = False
 
 
 class WatchDialog(QDialog):
@@ -82,11 +94,14 @@ class WatchDialog(QDialog):
         self.preview = read_only_text(self, "Changes in the files")
         self.about = plain_label(self, _ABOUT)
         self.note = plain_label(self)
+        self.requests_progress = QCheckBox("&Request progress where the client does not", self)
+        self.requests_progress.setToolTip(plain_tip(_REQUESTS))
         self.change = QPushButton("&Change files", self, autoDefault=False)
         self.change.setEnabled(False)
         self._lay_out()
         self.tree.itemChanged.connect(self._on_ticked)
         self.tree.currentItemChanged.connect(self._on_current_changed)
+        self.requests_progress.toggled.connect(self._on_ticked)
         self.change.clicked.connect(self._on_change)
         self._show_note("Looking for clients…", Tone.MUTED)
         fit_to_screen(self, QSize(820, 600))
@@ -133,7 +148,8 @@ class WatchDialog(QDialog):
 
     def request(self) -> WatchRequest:
         """The changes requested by the check boxes."""
-        return WatchRequest(tuple(self._ticked(is_on=True)), tuple(self._ticked(is_on=False)))
+        watch, stop = tuple(self._ticked(is_on=True)), tuple(self._ticked(is_on=False))
+        return WatchRequest(watch, stop, self.requests_progress.isChecked())
 
     def show_preview(
         self, request: WatchRequest, lines: Sequence[str], steps: Sequence[str] = ()
@@ -222,7 +238,7 @@ class WatchDialog(QDialog):
         body.addWidget(self.tree)
         body.addWidget(self.preview)
         page = QWidget(self)
-        in_column(self.about, (body, 1), of=page, margins=0, spacing=GAP)
+        in_column(self.about, (body, 1), self.requests_progress, of=page, margins=0, spacing=GAP)
         buttons = QDialogButtonBox(self)
         buttons.addButton(self.change, QDialogButtonBox.ButtonRole.ApplyRole)
         close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
