@@ -58,7 +58,7 @@ _UNCHANGED: Final = "Tick a server to see what would change in its client's file
 
 
 _REQUESTS: Final = (
-    "Many clients ask for no progress, so servers report none. The tap then adds a progress token to"
+    "Many clients ask for no progress, so servers report none. The tap then adds a token to"
     " their calls, and keeps the notifications back from them. Servers with a URL may answer such a"
     " call with a stream."
 )
