@@ -45,6 +45,17 @@ async def test_a_command_is_run_and_is_first_the_next_time(data_dir: Path) -> No
         assert titles(opened(program))[0] != "Go to: Traffic"
 
 
+async def test_keys_of_a_pane_are_offered_while_it_is_in_front(data_dir: Path) -> None:
+    async with running(data_dir) as program:
+        program.window.late.stderr.pane()
+        program.window.open_dock("traffic")
+        await until(lambda: "Traffic: Filter messages" in titles(opened(program)))
+        assert "stderr: Find" not in titles(opened(program))
+        program.window.open_dock("stderr")
+        await until(lambda: "stderr: Find" in titles(opened(program)))
+        assert "Traffic: Filter messages" not in titles(opened(program))
+
+
 async def test_what_is_chosen_is_not_remembered_when_that_is_not_wanted(data_dir: Path) -> None:
     kept = Preferences(data_dir)
     kept.keep_json("settings/privacy", {"palette": False})

@@ -382,7 +382,8 @@ class KeyAction(CommandAction):
             KeyTip(control, self)
 
     def is_offered(self) -> bool:
-        return self._page.isVisible() and self._page.isEnabled()
+        """True if the page can be seen: Qt keeps panes behind others shown."""
+        return self._page.isEnabled() and not self._page.visibleRegion().isEmpty()
 
 
 class KeyTip(QObject):
