@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
-from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QPalette
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QSize,
+    Qt,
+    Slot,
+)
+from PySide6.QtGui import QFont, QGuiApplication, QHelpEvent, QKeyEvent, QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
     QApplication,
     QComboBox,
     QHBoxLayout,
     QLabel,
     QPushButton,
     QSizePolicy,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QToolButton,
+    QToolTip,
     QWidget,
 )
 
@@ -46,6 +59,31 @@ def plain_tip(text: str) -> str:
     shown = text if len(text) <= _LIMIT else text[:_LIMIT] + "…"
     lines = html.escape(shown).replace("\n", "<br>")
     return f"<qt>{lines}</qt>"
+
+
+class TipDelegate(QStyledItemDelegate):
+    """A delegate that chooses the tool tip of a cell."""
+
+    def tip_at(
+        self, index: QModelIndex | QPersistentModelIndex, option: QStyleOptionViewItem, at: QPoint
+    ) -> str | None:
+        """Return the tip of a cell, with the mouse `at` a point of its view; None for Qt's own."""
+        raise NotImplementedError
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> bool:
+        """Show the cell's tip as plain text."""
+        is_asked = event.type() is QEvent.Type.ToolTip and index.isValid()
+        text = self.tip_at(index, option, event.pos()) if is_asked else None
+        if text is None:
+            return super().helpEvent(event, view, option, index)
+        QToolTip.showText(event.globalPos(), plain_tip(text), view)
+        return True
 
 
 def typed_text(document: QTextDocument) -> str:

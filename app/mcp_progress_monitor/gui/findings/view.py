@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QGuiApplication,
@@ -16,16 +16,14 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QHeaderView,
     QStackedLayout,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QTextEdit,
-    QToolTip,
     QTreeView,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import visible
-from mcp_progress_monitor.gui.common.controls import EmptyNote, plain_tip
+from mcp_progress_monitor.gui.common.controls import EmptyNote, TipDelegate
 from mcp_progress_monitor.gui.common.layout import JobSection
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
 from mcp_progress_monitor.gui.findings.groups import GROUP, FindingsFilter
@@ -46,9 +44,8 @@ from mcp_progress_monitor.gui.theme import LEVEL_TONES, Appearance, Tone, emphas
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from PySide6.QtCore import QObject
-    from PySide6.QtGui import QHelpEvent, QResizeEvent
-    from PySide6.QtWidgets import QAbstractItemView
+    from PySide6.QtCore import QObject, QPoint
+    from PySide6.QtGui import QResizeEvent
 
     from mcp_progress_monitor.gui.common.labels import ServerTitles
     from mcp_progress_monitor.gui.findings.model import FindingsModel
@@ -181,7 +178,7 @@ class FindingTree(QTreeView):
             QGuiApplication.clipboard().setText("\t".join(texts))
 
 
-class FindingDelegate(QStyledItemDelegate):
+class FindingDelegate(TipDelegate):
     """Paints level and rule in the colour of the level; what is ignored is muted."""
 
     def __init__(
@@ -210,19 +207,12 @@ class FindingDelegate(QStyledItemDelegate):
         width = metrics.horizontalAdvance(str(index.data() or "")) + 2 * _ROOM
         return QSize(width, metrics.height() + _ROOM)
 
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: _Index,
-    ) -> bool:
-        finding = index.data(FINDING) if index.isValid() else None
-        if event.type() is not QEvent.Type.ToolTip or finding is None:
-            return super().helpEvent(event, view, option, index)
+    def tip_at(self, index: _Index, _option: QStyleOptionViewItem, _at: QPoint) -> str | None:
+        finding = index.data(FINDING)
+        if finding is None:
+            return None
         text = self._titles.tip(finding.server) if index.column() == SERVER else ""
-        QToolTip.showText(event.globalPos(), plain_tip(text or visible(finding.text)), view)
-        return True
+        return text or visible(finding.text)
 
 
 class SectionsView(QTextEdit):

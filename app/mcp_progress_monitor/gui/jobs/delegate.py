@@ -18,20 +18,10 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import (
-    QBrush,
-    QColor,
-    QFont,
-    QHelpEvent,
-    QMouseEvent,
-    QPainter,
-    QPainterPath,
-    QPen,
-)
-from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
+from PySide6.QtGui import QBrush, QColor, QFont, QMouseEvent, QPainter, QPainterPath, QPen
 
 from mcp_progress_monitor.gui.common.commands import Command, button_tip
-from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.controls import TipDelegate
 from mcp_progress_monitor.gui.common.labels import ICON
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
@@ -58,7 +48,8 @@ from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from PySide6.QtCore import QObject
+    from PySide6.QtCore import QObject, QPoint
+    from PySide6.QtWidgets import QStyleOptionViewItem
 
 _BUSY_WIDTH: Final = 0.28
 _BUSY_STEP_PER_S: Final = 0.31  # of the width; a simple fraction would stand still at 1 Hz
@@ -408,7 +399,7 @@ def button_rects(cell: QRect, buttons: Iterable[Command]) -> list[tuple[Command,
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class JobDelegate(QStyledItemDelegate):
+class JobDelegate(TipDelegate):
     """Paints a `JobSnapshot` in the columns of `JobsModel`; reports clicked buttons."""
 
     button_clicked = Signal(object, object)  # the `JobSnapshot` and the `Command`
@@ -474,23 +465,15 @@ class JobDelegate(QStyledItemDelegate):
             for job in {each[0] for each in (before, place) if each is not None}:
                 self.buttons_changed.emit(job)
 
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: _Index,
-    ) -> bool:
-        """Show the full text of the cell, as plain text."""
+    def tip_at(self, index: _Index, option: QStyleOptionViewItem, at: QPoint) -> str | None:
+        """Return the full text of the cell, or the tip of a button."""
         shown = index.data(ROW)
-        if event.type() is not QEvent.Type.ToolTip or not isinstance(shown, JobRow):
-            return super().helpEvent(event, view, option, index)
-        command = self._command_at(QPointF(event.pos()), option.rect, index, shown)
-        text = shown.tip(Column(index.column()))
-        if command is not None:
-            text = button_tip(view, command, shown.job)
-        QToolTip.showText(event.globalPos(), plain_tip(text), view)
-        return True
+        if not isinstance(shown, JobRow):
+            return None
+        command = self._command_at(QPointF(at), option.rect, index, shown)
+        if command is None:
+            return shown.tip(Column(index.column()))
+        return button_tip(option.widget, command, shown.job)
 
     def _command_at(
         self, place: QPointF, cell: QRect, index: _Index, shown: JobRow

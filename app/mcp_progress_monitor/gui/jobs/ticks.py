@@ -5,25 +5,21 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QHelpEvent, QPalette
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.findings.finding import joined
-from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.controls import TipDelegate
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable, fill
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.wording.jobs import line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from PySide6.QtCore import QPoint
 
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.protocol.facts import ProgressReceived
@@ -171,7 +167,7 @@ _WIDTHS: Final = {
 """In digits."""
 
 
-class TickDelegate(QStyledItemDelegate):
+class TickDelegate(TipDelegate):
     """Paints a tick with a finding with icon and colour; the tool tip has the full text."""
 
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
@@ -189,19 +185,11 @@ class TickDelegate(QStyledItemDelegate):
         option.icon = self._appearance.icon("warning", Tone.WARNING)
         option.palette.setColor(QPalette.ColorRole.Text, self._appearance.colour(Tone.WARNING))
 
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> bool:
-        """Show all findings of the tick under the mouse."""
-        text = index.data(MARK) if event.type() is QEvent.Type.ToolTip else ""
-        if not text:
-            return super().helpEvent(event, view, option, index)
-        QToolTip.showText(event.globalPos(), plain_tip(text), view)
-        return True
+    def tip_at(
+        self, index: QModelIndex | QPersistentModelIndex, _option: QStyleOptionViewItem, _at: QPoint
+    ) -> str | None:
+        """Return all findings of the tick."""
+        return index.data(MARK) or None
 
 
 class TicksSection(QWidget):

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from PySide6.QtCore import (
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    QPointF,
-    QRect,
-    QSize,
-    Qt,
-    Slot,
-)
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
-from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.controls import TipDelegate
 from mcp_progress_monitor.gui.common.row_painting import CellCache
 from mcp_progress_monitor.gui.theme import Appearance, Tone, pixel_ratio
 from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficColumn
@@ -26,8 +16,9 @@ from mcp_progress_monitor.protocol.frames import FrameKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from PySide6.QtCore import QPoint
     from PySide6.QtGui import QFont, QPaintDevice, QPixmap
-    from PySide6.QtWidgets import QWidget
+    from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
     from mcp_progress_monitor.gui.traffic.model import TrafficModel
 
@@ -74,7 +65,7 @@ class RowLook(NamedTuple):
     """Column, left edge and width of the visible cells, from the row's left edge."""
 
 
-class TrafficDelegate(QStyledItemDelegate):
+class TrafficDelegate(TipDelegate):
     """Paints whole rows, from a cached pixmap while the text is unchanged.
 
     Measured on 11 rows of 10 cells: cell by cell 5.5 ms, from pixmaps 1 ms.
@@ -171,18 +162,9 @@ class TrafficDelegate(QStyledItemDelegate):
             return self._appearance.colour(Tone.TEXT)
         return self._appearance.colour(TONES[kind])
 
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: _Index,
-    ) -> bool:
-        """Show the message's findings, and the full text of an elided cell."""
-        if event.type() is not QEvent.Type.ToolTip or not index.isValid():
-            return super().helpEvent(event, view, option, index)
-        QToolTip.showText(event.globalPos(), plain_tip(self.tip(index, option.rect.width())), view)
-        return True
+    def tip_at(self, index: _Index, option: QStyleOptionViewItem, _at: QPoint) -> str:
+        """Return the message's findings, and the full text of an elided cell."""
+        return self.tip(index, option.rect.width())
 
     def tip(self, index: _Index, width: int) -> str:
         """Return the text of a cell's tool tip if the cell is `width` wide."""
