@@ -7,36 +7,45 @@ counted first. What would take too long is not checked, and reported as unchecke
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
+import marshal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import unquote
 
 from mcp_progress_monitor.formatting import elide
+from mcp_progress_monitor.json_pointer import part_at
 from mcp_progress_monitor.timed_regex import LONGEST, unrolled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterator
 
-    from jsonschema_rs import ValidationError, Validator
+    from jsonschema_rs import PatternOptionsType, ValidationError, Validator
 
 QUICK: Final = 10_000
-"""Pairs of schema and value to count between two events of the window: some 40 ms."""
+"""Visits to count between two events of the window: some 40 ms."""
 PATIENT: Final = 200_000  # in a thread, while the program continues
-_MOST_PARTS: Final = 20_000  # of a schema: compiling takes up to 4 µs each
-_LARGEST: Final = 2_000_000  # characters of a schema, or of a value
-_MOST_UNITS: Final = 1_000_000  # of 50 to 100 ns
-_MOST_LISTED: Final = 2_000
-"""Visits up to which all errors are listed: each takes up to 44 µs, and copies its value."""
-_MOST_COPIED: Final = 10_000_000
+_MOST_PARTS: Final = 10_000  # of a schema: compiling takes up to 4 µs each
+_MOST_UNITS: Final = 500_000  # of 50 to 100 ns
+_MOST_LISTED: Final = 5_000
+"""Units up to which all errors are listed: each takes 6 µs, and copies its value."""
+_MOST_COPIED: Final = 1_000_000  # bytes of up to 44 ns
 _BACKTRACKS: Final = 1_000  # of a pattern with look-around: 0.2 ms
 _LONGEST_BACKTRACKED: Final = 2_000  # characters
 _LARGEST_PATTERN: Final = 1_000_000  # bytes, compiled
-_DEEPEST: Final = 150  # far below Python's own recursion limit
 _COMPILED: Final = 64  # schemas that are kept compiled
 _TOO_LONG: Final = "checking it would take too long"
-_UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
-_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+
+_REFERENCES: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+_IDENTIFIERS: Final = frozenset({"$id", "id"})
+_NAMED: Final = _REFERENCES | _IDENTIFIERS | {"$anchor", "$dynamicAnchor"}
+_ALTERNATIVES: Final = frozenset({"anyOf", "oneOf"})
+_UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
+_NOTED: Final = _REFERENCES | _ALTERNATIVES | _UNEVALUATED
+_DEPENDENT: Final = frozenset({"dependentSchemas", "dependencies"})
+_IN_PLACE: Final = _ALTERNATIVES | _DEPENDENT | {"allOf", "not", "if", "then", "else"}
+_OF_ITEMS: Final = frozenset({"prefixItems", "items", "additionalItems", "contains"})
+_OF_MEMBERS: Final = _UNEVALUATED | _OF_ITEMS | {"patternProperties", "additionalProperties"}
 
 
 class SchemaError(NamedTuple):
@@ -66,12 +75,8 @@ class Findings(NamedTuple):
     unchecked: tuple[str, ...] = ()
 
 
-class _UncheckedError(Exception):
+class _UncheckedError(ValueError):
     """The check is not made; the text says why."""
-
-
-class _InvalidSchemaError(_UncheckedError):
-    """The schema is not a JSON schema."""
 
 
 def find_errors(schema: Any, value: object, most: int, effort: int = QUICK) -> Findings:
@@ -84,133 +89,214 @@ def find_errors(schema: Any, value: object, most: int, effort: int = QUICK) -> F
         return _compiled(schema).check(value, most, effort)
     except RecursionError:
         return Findings([], ("it is nested too deeply, or its references form a loop",))
-    except _InvalidSchemaError as error:
-        return Findings([], (f"the schema is not valid JSON Schema: {error}",))
     except Exception as error:  # noqa: BLE001  # a server's schema can be wrong in any way there is
         return Findings([], (elide(str(error), 200) or type(error).__name__,))
 
 
 def schema_error(schema: Any) -> str:
     """Say why `schema` is not a JSON schema; empty when it is one, or is too large to tell."""
-    try:
-        _compiled(schema)
-    except _InvalidSchemaError as error:
-        return str(error)
-    except _UncheckedError:
-        return ""
-    return ""
+    return _compiled(schema).fault
 
 
 class _CompiledSchema:
-    """A schema of a server, compiled once. `_UncheckedError` if that would take too long."""
+    """A schema of a server, compiled once, unless that would take too long."""
 
     def __init__(self, schema: Any) -> None:
         self.root = schema
-        self.is_backtracking = False
+        self.fault = ""  # why it is not a JSON schema
+        self._refusal = ""  # why nothing can be checked
         self._anchors: dict[str, list[Any]] = {}
         self._keywords: set[str] = set()
-        self._look_through()
+        self._patterns: list[str] = []
         try:
+            self._look_through()
             self._validator = compiled(schema)
         except ValueError as error:
-            self.is_backtracking = _is_of_pattern(error)
-            self._validator = _compiled_patiently(schema, error)
+            self._refusal, self.fault = _refusal(error)
 
     def check(self, value: object, most: int, effort: int) -> Findings:
-        work = _Work(self, effort)
-        units, visits = work.of(self.root, value)
+        if self._refusal:
+            raise _UncheckedError(self._refusal)
+        units = self._units(value, effort)
         if units > _MOST_UNITS:
             raise _UncheckedError(_TOO_LONG)
-        is_listed = visits <= _MOST_LISTED and visits * work.size(value) <= _MOST_COPIED
         is_valid, value = _tested(self._validator, value)
         if is_valid:
             return Findings([])
-        if not is_listed and self._keywords & {"anyOf", "oneOf"}:  # one error may copy thousands
+        size = _size_of(value)
+        if units <= _MOST_LISTED and units * size <= _MOST_COPIED:
+            found = [*self._validator.iter_errors(value)]
+        elif size <= _MOST_COPIED and self._keywords.isdisjoint(_ALTERNATIVES):
+            found = [*filter(None, [first_error(self._validator, value)])]
+        elif all(map(_is_linear, self._patterns)):
+            # An error of alternatives may copy the value thousands of times.
             return Findings([SchemaError((), "it does not match the schema")])
-        first = None if is_listed else first_error(self._validator, value)
-        found = [first] if first is not None else list(self._validator.iter_errors(value))
+        else:
+            raise _UncheckedError(_TOO_LONG)
         errors = [as_error(error) for error in found if not _is_undecided(error)]
         is_unknown = len(errors) < len(found)
         errors.sort(key=lambda error: ([str(step) for step in error.path], error.message))
         return Findings(errors[:most], ("matching a pattern took too long",) * is_unknown)
 
     def _look_through(self) -> None:
-        """Refuse what takes too long to compile or cannot be counted; collect anchors."""
-        parts, characters, stack = 0, 0, [self.root]
+        """Refuse what takes too long to compile or cannot be counted; note keywords and anchors."""
+        left, stack = _MOST_PARTS, [self.root]
         while stack:
             part = stack.pop()
             if isinstance(part, str):
-                characters += len(part)
-            elif isinstance(part, list):
-                parts += 1 + len(part) // 4
+                left -= len(part) // 100
+            elif isinstance(part, dict | list):
+                left -= 1 + len(part) // 4
                 stack += part
-            elif isinstance(part, dict):
-                characters += sum(map(len, part))
-                parts += 1 + self._note(part)
-                stack += part.values()
-            if parts > _MOST_PARTS or characters > _LARGEST:
+            if left < 0:
                 raise _UncheckedError("the schema is too large")
-        if self._keywords.intersection(_REFERENCES) and self._keywords.intersection(_UNEVALUATED):
+            if isinstance(part, dict):
+                left -= self._note(part)
+                stack += part.values()
+        if self._keywords & _REFERENCES and self._keywords & _UNEVALUATED:
             # Compiling takes time without limit.
             raise _UncheckedError("it has unevaluatedProperties or unevaluatedItems and references")
 
     def _note(self, part: dict[str, Any]) -> int:
-        """Note the keywords of a part; returns how many parts its patterns are worth."""
-        self._keywords.update(part)
-        texts = {name: each for name, each in part.items() if isinstance(each, str)}
-        if part is not self.root and texts.keys() & {"$id", "id"}:
+        """Note a part; returns how many parts its patterns are worth."""
+        self._keywords |= part.keys() & _NOTED
+        texts = {name: part[name] for name in part.keys() & _NAMED if isinstance(part[name], str)}
+        if part is not self.root and texts.keys() & _IDENTIFIERS:
             # References within it would lead somewhere else.
             raise _UncheckedError("a part of the schema has an identifier of its own")
-        for reference in (texts[name] for name in _REFERENCES if name in texts):
-            if not reference.startswith("#"):
-                what = f"the reference {elide(reference, 60)!r} is not followed"
+        for name, text in texts.items():
+            if name not in _REFERENCES:
+                self._anchors.setdefault(f"#{text}", []).append(part)
+            elif not text.startswith("#"):
+                what = f"the reference {elide(text, 60)!r} is not followed"
                 raise _UncheckedError(f"{what}: it leads out of the schema")
-        for name in (texts[name] for name in ("$anchor", "$dynamicAnchor") if name in texts):
-            self._anchors.setdefault(f"#{name}", []).append(part)
         named = part.get("patternProperties")
-        patterns = (texts.get("pattern", ""), *(named if isinstance(named, dict) else ()))
-        return sum(map(_parts_of, filter(None, patterns)))
+        patterns = [part.get("pattern"), *(named if isinstance(named, dict) else ())]
+        patterns = [each for each in patterns if isinstance(each, str)]
+        self._patterns += patterns
+        return sum(map(_parts_of, patterns))
 
-    def targets(self, reference: str) -> list[Any]:
-        """The parts of the schema that a reference may lead to."""
-        if reference.startswith("#/") or reference == "#":
-            return [part_at(reference, self.root)]
-        return self._anchors[reference]
+    def _units(self, value: object, effort: int) -> int:
+        """Upper bound of the time of a check, in units of 50 to 100 ns, and of its errors.
+
+        Raises:
+            RecursionError: references form a loop, or the value is nested too deeply.
+        """
+        known: dict[tuple[int, int], int] = {}  # by the identities of a part and a value
+        left = effort
+
+        def units_of(part: Any, value: Any) -> int:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise _UncheckedError(_TOO_LONG)
+            if not isinstance(part, dict):
+                return 1
+            key = id(part), id(value)
+            if key not in known:
+                known[key] = 0  # while counting
+                # What is in place is visited again to find out what was not evaluated.
+                times = 1 if part.keys().isdisjoint(_UNEVALUATED) else 3
+                units = _units_of_visit(part, value)
+                left -= units // 50
+                inner = sum(itertools.starmap(units_of, self._applied(part, value)))
+                known[key] = times * (units + inner)
+            if not known[key]:
+                raise RecursionError
+            return known[key]
+
+        return units_of(self.root, value)
+
+    def _applied(self, part: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
+        """Subschemas with the values that they may apply to."""
+        members = value.values() if isinstance(value, dict) else value
+        for keyword, found in part.items():
+            if keyword in _REFERENCES:
+                for target in self._anchors.get(found) or [part_at(found, self.root)]:
+                    yield target, value
+            elif keyword == "properties" and isinstance(value, dict):
+                yield from ((found[name], value[name]) for name in found.keys() & value.keys())
+            elif keyword == "propertyNames" and isinstance(value, dict):
+                yield from itertools.product([found], value)
+            elif keyword in _IN_PLACE:
+                yield from itertools.product(_subschemas(keyword, found), [value])
+            elif keyword in _OF_MEMBERS and isinstance(value, dict | list):
+                yield from itertools.product(_subschemas(keyword, found), members)
 
 
-def compiled(schema: Any, backtracks: int | None = None) -> Validator:
-    """A validator with linear patterns, or with bounded backtracking.
+def _units_of_visit(part: dict[str, Any], value: Any) -> int:
+    units = 1 + len(part.get("properties", ())) + len(part.get("required", ()))
+    units += sum(_size_of(part[name]) // 8 for name in ("enum", "const") if name in part)
+    if isinstance(value, str):
+        units += len(value) // 1_000 + _units_of_match(part.get("pattern", ""), value)
+    elif isinstance(value, list) and part.get("uniqueItems"):
+        units += _size_of(value) // 2
+    elif isinstance(value, dict) and "patternProperties" in part:
+        pairs = itertools.product(part["patternProperties"], value)
+        units += sum(itertools.starmap(_units_of_match, pairs))
+    return units
+
+
+def _subschemas(keyword: str, found: Any) -> Collection[Any]:
+    if keyword == "patternProperties" or keyword in _DEPENDENT:
+        return [*found.values()]
+    return found if isinstance(found, list) else [found]
+
+
+def _units_of_match(pattern: str, text: str) -> int:
+    """Units of a match: one for ten characters and elements of the pattern, multiplied."""
+    if not pattern or _is_linear(pattern):
+        return len(text) * unrolled(pattern) // 10
+    if len(text) > _LONGEST_BACKTRACKED:
+        what = f"the text is too long to match against the pattern {elide(pattern, 60)!r}"
+        raise _UncheckedError(what)
+    return 2 * _BACKTRACKS
+
+
+def _parts_of(pattern: str) -> int:
+    """Return how many ordinary parts of a schema take as long to compile, twice."""
+    if len(pattern) > LONGEST:
+        return _MOST_PARTS
+    return 15 + unrolled(pattern) * (100 if r"\p" in pattern.lower() else 2)
+
+
+@functools.lru_cache(maxsize=1_000)
+def _is_linear(pattern: str) -> bool:
+    from jsonschema_rs import RegexOptions
+
+    try:
+        compiled({"pattern": pattern}, RegexOptions(size_limit=_LARGEST_PATTERN))
+    except ValueError:
+        return False
+    return True
+
+
+def compiled(schema: Any, options: PatternOptionsType | None = None) -> Validator:
+    """A validator that fetches nothing and backtracks little, in patterns with look-around only.
 
     Raises:
         ValueError: the schema is invalid, nested too deeply, or refers to another place.
     """
     import jsonschema_rs  # on first use: it takes 24 ms
 
-    options: Any = jsonschema_rs.RegexOptions(size_limit=_LARGEST_PATTERN)
-    if backtracks is not None:
-        options = jsonschema_rs.FancyRegexOptions(backtracks, size_limit=_LARGEST_PATTERN)
+    bounded = jsonschema_rs.FancyRegexOptions(_BACKTRACKS, size_limit=_LARGEST_PATTERN)
     return jsonschema_rs.validator_for(
-        schema, pattern_options=options, validate_formats=False, offline=True
+        schema, pattern_options=options or bounded, validate_formats=False, offline=True
     )
 
 
-def _compiled_patiently(schema: Any, error: Any) -> Validator:
-    """A validator for a schema that failed to compile; with backtracking, if a pattern needs it."""
-    try:
-        if _is_of_pattern(error):
-            return compiled(schema, _BACKTRACKS)
-    except ValueError as again:
-        error = again
-    if _is_of_pattern(error):
-        pattern = elide(str(error.instance), 60)
-        raise _UncheckedError(f"the pattern {pattern!r} is not supported")
-    if not hasattr(error, "kind"):  # nested too deeply
-        raise _UncheckedError(str(error))
-    if error.kind.name == "$ref":  # it leads nowhere
-        raise _UncheckedError(elide(error.message, 200))
+def _refusal(error: Any) -> tuple[str, str]:
+    """Why a schema cannot be used, and its fault if it is not a JSON schema."""
+    name = error.kind.name if hasattr(error, "kind") else ""
+    if not name:  # ours, or it is nested too deeply
+        return str(error), ""
+    if name == "format":
+        return f"the pattern {elide(str(error.instance), 60)!r} is not supported", ""
+    if name == "$ref":  # it leads nowhere
+        return elide(error.message, 200), ""
     found = as_error(deepest(error))
-    where = f"{found.place}: " if found.path else ""
-    raise _InvalidSchemaError(elide(where + found.message, 163))
+    fault = elide((f"{found.place}: " if found.path else "") + found.message, 163)
+    return f"the schema is not valid JSON Schema: {fault}", fault
 
 
 def first_error(validator: Validator, value: object) -> ValidationError | None:
@@ -251,7 +337,7 @@ def deepest(error: ValidationError) -> ValidationError:
 
     That is the one with the fewest wrong types and constants, then with the fewest errors.
     """
-    while branches := list(filter(None, _branches(error))):
+    while branches := [*filter(None, _branches(error))]:
         error = min(branches, key=_distance)[0]
     return error
 
@@ -264,11 +350,6 @@ def _distance(branch: list[ValidationError]) -> tuple[int, int]:
     return sum(each.kind.name in {"const", "enum", "type"} for each in branch), len(branch)
 
 
-def _is_of_pattern(error: ValueError) -> bool:
-    kind = getattr(error, "kind", None)
-    return kind is not None and kind.name == "format"
-
-
 def _is_undecided(error: ValidationError) -> bool:
     """A pattern was given up, here or in an alternative."""
     from jsonschema_rs import ValidationErrorKind as Kind
@@ -278,157 +359,23 @@ def _is_undecided(error: ValidationError) -> bool:
     return any(_is_undecided(each) for branch in _branches(error) for each in branch)
 
 
-class _Work:
-    """Counts what checking a value can visit, each pair of schema and value once."""
+def _size_of(value: Any) -> int:
+    """Bytes of a JSON value. Marshalling takes a fifth of the time of writing JSON.
 
-    def __init__(self, schema: _CompiledSchema, effort: int) -> None:
-        self._schema = schema
-        self._left = effort
-        self._known: dict[tuple[int, int], tuple[int, int] | None] = {}  # None while counting
-        self._depth = 0
-
-    def of(self, part: Any, value: Any) -> tuple[int, int]:
-        """Upper bounds of the units, and of the visits, for one part of the schema.
-
-        Raises:
-            RecursionError: its references form a loop, or the value is nested too deeply.
-        """
-        if not isinstance(part, dict):
-            return 1, 1
-        return self._once((id(part), id(value)), lambda: self._count(part, value))
-
-    def size(self, value: Any) -> int:
-        """Characters and parts of a value."""
-        if isinstance(value, str):
-            return len(value)
-        if not isinstance(value, dict | list):
-            return 1
-        parts = [*value, *value.values()] if isinstance(value, dict) else value
-        size, _ = self._once((0, id(value)), lambda: (1 + sum(map(self.size, parts)), 0))
-        if size > _LARGEST:
-            raise _UncheckedError("the value is too large")
-        return size
-
-    def _once(self, key: tuple[int, int], count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
-        if key not in self._known:
-            self._left -= 1
-            self._depth += 1
-            if self._left < 0:
-                raise _UncheckedError(_TOO_LONG)
-            if self._depth > _DEEPEST:
-                raise RecursionError
-            self._known[key] = None
-            self._known[key] = count()
-            self._depth -= 1
-        known = self._known[key]
-        if known is None:
-            raise RecursionError
-        return known
-
-    def _count(self, part: dict[str, Any], value: Any) -> tuple[int, int]:
-        # What is in place is visited again to find out what was not evaluated.
-        times = 3 if any(keyword in part for keyword in _UNEVALUATED) else 1
-        listed = [part[name] for name in ("enum", "const", "required") if name in part]
-        units = 1 + len(part.get("properties", ())) + sum(map(self.size, listed))
-        if isinstance(value, str):
-            units += len(value) // 10 + self._of_matches(part.get("pattern"), (value,))
-        elif part.get("uniqueItems"):
-            units += self.size(value)
-        if isinstance(value, dict):
-            for pattern in part.get("patternProperties", ()):
-                units += len(value) + self._of_matches(pattern, value)
-        units, visits = times * units, times
-        in_place = ((inner, value, times) for inner in self._in_place(part, value))
-        for inner, member, factor in itertools.chain(in_place, _applied(part, value)):
-            more, visited = self.of(inner, member)
-            units, visits = units + factor * more, visits + factor * visited
-        return units, visits
-
-    def _in_place(self, part: dict[str, Any], value: Any) -> Iterator[Any]:
-        for keyword in ("allOf", "anyOf", "oneOf"):
-            yield from part.get(keyword, ())
-        for keyword in ("not", "if", "then", "else"):
-            if keyword in part:
-                yield part[keyword]
-        for keyword in ("dependentSchemas", "dependencies") if isinstance(value, dict) else ():
-            yield from part.get(keyword, {}).values()
-        for keyword in _REFERENCES:
-            if isinstance(part.get(keyword), str):
-                yield from self._schema.targets(part[keyword])
-
-    def _of_matches(self, pattern: Any, texts: Collection[str]) -> int:
-        """Units of matches: one for ten characters and elements of the pattern, multiplied."""
-        if not isinstance(pattern, str):
-            return 0
-        if not self._schema.is_backtracking:
-            return sum(map(len, texts)) * unrolled(pattern) // 10
-        if max(map(len, texts), default=0) > _LONGEST_BACKTRACKED:
-            what = f"the text is too long to match against the pattern {elide(pattern, 60)!r}"
-            raise _UncheckedError(what)
-        return 2 * _BACKTRACKS * len(texts)
-
-
-def _applied(part: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any, int]]:
-    """Subschemas with the members or items that they apply to, each once."""
-    if isinstance(value, dict):
-        named = part.get("properties", {})
-        yield from ((inner, value[name], 1) for name, inner in named.items() if name in value)
-        if "propertyNames" in part:
-            yield from ((part["propertyNames"], name, 1) for name in value)
-        others = [member for name, member in value.items() if name not in named]
-        every = (*part.get("patternProperties", {}).values(), part.get("unevaluatedProperties"))
-        rest, members = part.get("additionalProperties"), list(value.values())
-    elif isinstance(value, list):
-        first, rest = part.get("prefixItems", ()), part.get("items")
-        if isinstance(rest, list):
-            first, rest = rest, part.get("additionalItems")
-        yield from zip(first, value, itertools.repeat(1))
-        every = (part.get("contains"), part.get("unevaluatedItems"))
-        others = members = value
-    else:
-        return
-    yield from ((rest, member, 1) for member in others)
-    yield from ((inner, member, 1) for inner in every for member in members)
-
-
-def _parts_of(pattern: str) -> int:
-    """Return how many ordinary parts of a schema take as long to compile: 4 µs each."""
-    if len(pattern) > LONGEST:
-        return _MOST_PARTS
-    return 40 + unrolled(pattern) + (1_000 if r"\p" in pattern.lower() else 0)
-
-
-def part_at(reference: str, root: Any) -> Any:
-    """The part of a schema that a pointer such as `#/$defs/a` leads to; None if there is none.
-
-    Source: RFC 6901, section 6.
+    Raises:
+        ValueError: it is nested too deeply.
     """
-    found = root
-    for step in reference.removeprefix("#").split("/")[1:]:
-        name = unquote(step).replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = found.get(name)
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            return None
-    return found
+    return len(marshal.dumps(value, 2))
 
 
-_kept: dict[int, tuple[Any, _CompiledSchema | _UncheckedError]] = {}
-"""Compiled schemas by the identity of their source, which is kept so that it stays taken."""
+_kept: dict[int, _CompiledSchema] = {}
+"""Compiled schemas by the identity of their source, which each keeps so that it stays taken."""
 
 
 def _compiled(schema: Any) -> _CompiledSchema:
     if id(schema) not in _kept:
-        try:
-            made: _CompiledSchema | _UncheckedError = _CompiledSchema(schema)
-        except _UncheckedError as error:
-            made = error
+        made = _CompiledSchema(schema)
         while len(_kept) >= _COMPILED:
             del _kept[next(iter(_kept))]
-        _kept[id(schema)] = (schema, made)
-    found = _kept[id(schema)][1]
-    if isinstance(found, _UncheckedError):
-        raise found
-    return found
+        _kept[id(schema)] = made
+    return _kept[id(schema)]

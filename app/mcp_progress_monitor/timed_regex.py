@@ -18,7 +18,7 @@ _COUNT: Final = re.compile(r"\{\s*(\d+)")
 _ODD: Final = re.compile(r"\(\?(?:#|[a-zA-Z0-9]*[xV])|\[:")
 """Comments, flags and classes that give brackets another meaning than `_ELEMENT` assumes."""
 _ELEMENT: Final = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))|\{\s*(?P<count>\d+)[^}]*\}|.",
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))|\{(?:\s*\d*,)?\s*(?P<count>\d+)[^}]*\}|.",
     re.DOTALL,
 )
 

@@ -20,7 +20,6 @@ from mcp_progress_monitor.protocol.facts import (
     RequestCancelled,
     RequestMade,
     RequestStanding,
-    Side,
 )
 from mcp_progress_monitor.protocol.frames import raw_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
@@ -34,31 +33,36 @@ from mcp_progress_monitor.protocol.messages import CANCELLED, META, OF_TASKS, PR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+    from typing import TypeAlias
 
     from jsonschema_rs import ValidationError, Validator
 
     from mcp_progress_monitor.checking.connection import JudgedConnection
-    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.frames import FactRun, Frame
+
+    _Sent: TypeAlias = RequestMade | NotificationReceived | RequestCancelled | ProgressReceived
 
 _MOST_CHARACTERS: Final = 160
 _RESULT_OF_ERROR: Final = ("JSONRPCErrorResponse", "JSONRPCError")
+_MESSAGES: Final = (
+    *(RequestMade, RequestAnswered, NotificationReceived, RequestCancelled),
+    ProgressReceived,
+)
 
 
 class OfficialSchema:
     """The schema of one revision, which finds the definition for a message."""
 
     def __init__(self, revision: str) -> None:
-        whole = json.loads(resource(f"schemas/{revision}.json").read_text(encoding="utf-8"))
-        self._key = "$defs" if "$defs" in whole else "definitions"
-        self._all: JsonObject = whole[self._key]
-        self._head = {"$schema": whole["$schema"]}
+        self._whole = json.loads(resource(f"schemas/{revision}.json").read_text(encoding="utf-8"))
+        self._key = "$defs" if "$defs" in self._whole else "definitions"
+        self._all: JsonObject = self._whole[self._key]
         self._made: dict[str, Validator] = {}
-        self._names: dict[str, str] = {}
+        self._names: dict[object, str] = {}  # by the methods of requests and notifications
         for name, definition in self._all.items():
-            method = as_object(as_object(definition.get("properties")).get("method")).get("const")
-            if isinstance(method, str):
-                self._names[method] = name
+            method = as_object(as_object(definition.get("properties")).get("method"))
+            self._names[method.get("const")] = name
 
     def of_message(self, method: str) -> str | None:
         """The definition of a request or notification; None if the schema has none."""
@@ -82,10 +86,9 @@ class OfficialSchema:
         return next((name for name in _RESULT_OF_ERROR if name in self._all), None)
 
     def validator(self, name: str) -> Validator:
-        """The validator of one definition, made when it is first needed."""
+        """The validator of one definition, made in 1 to 5 ms when it is first needed."""
         if name not in self._made:
-            reference = f"#/{self._key}/{name}"
-            self._made[name] = compiled({**self._head, "$ref": reference, self._key: self._all})
+            self._made[name] = compiled({**self._whole, "$ref": f"#/{self._key}/{name}"})
         return self._made[name]
 
 
@@ -113,23 +116,16 @@ class SchemaChecks:
         Frames in `known` violate another rule, which says more.
         """
         self.checked += len(facts.ticks)  # which fit by how they were read
-        alike: dict[object, Due | None] = {}
         for fact in facts.others:
-            if type(fact) is NotificationReceived:  # they come in floods of equal ones
-                key = fact.method, fact.connection, fact.sender
-                if key not in alike:
-                    alike[key] = _due(connection_of, fact)
-                due = alike[key]
-            elif type(fact) is ProgressReceived and not fact.findings:
+            if not isinstance(fact, _MESSAGES) or fact.number in known:
+                continue
+            if type(fact) is ProgressReceived and not fact.findings:
                 self.checked += 1
                 continue
-            else:
-                due = _due(connection_of, fact)
-            if due is None or not (raw := raw_of(frames, fact.number)) or fact.number in known:
-                continue
-            found = self._check(due, raw)
-            if found is not None:
-                yield due.connection, Evidence(found, fact.number, due.request, due.by)
+            connection = connection_of(fact.connection)
+            due = _due(connection, fact) if (raw := raw_of(frames, fact.number)) else None
+            if due is not None and (found := self._check(due, raw)) is not None:
+                yield connection, Evidence(found, fact.number, due.request, fact.sender)
 
     def _check(self, due: Due, raw: bytes) -> Finding | None:
         if len(raw) > OVERSIZED:
@@ -156,43 +152,35 @@ class SchemaChecks:
 class Due(NamedTuple):
     """The definition that a message, or its `member`, has to fit."""
 
-    connection: JudgedConnection
     schema: OfficialSchema
     name: str
-    member: str | None
     request: int | None
-    by: Side
+    member: str | None
 
 
-def _due(connection_of: Callable[[str], JudgedConnection], fact: Fact) -> Due | None:
-    if not isinstance(
-        fact,
-        RequestMade | RequestAnswered | NotificationReceived | RequestCancelled | ProgressReceived,
-    ):
-        return None
-    connection = connection_of(fact.connection)
+def _due(connection: JudgedConnection, fact: RequestAnswered | _Sent) -> Due | None:
     revision = _revision(connection, fact)
     if revision is None:
         return None
-    schema, member = official_schema(revision), None
+    schema = official_schema(revision)
     if isinstance(fact, RequestAnswered):
         call = connection.call_of(fact.request)
         if call is None or fact.standing is RequestStanding.UNKNOWN:
             return None
-        request: int | None = call.number
         if call.method.startswith(OF_TASKS) and schema.of_message(call.method) is None:
             return None
         if fact.error is not None:
-            name = schema.of_error()
+            name, member = schema.of_error(), None
         else:
             name, member = schema.of_result(call.method, call.params, fact.result or {}), "result"
+        request: int | None = call.number
     else:
-        name = schema.of_message(_method(fact))
+        name, member = schema.of_message(_method(fact)), None
         request = fact.number if isinstance(fact, RequestMade) else getattr(fact, "request", None)
-    return None if name is None else Due(connection, schema, name, member, request, fact.sender)
+    return None if name is None else Due(schema, name, request, member)
 
 
-def _revision(connection: JudgedConnection, fact: Fact) -> str | None:
+def _revision(connection: JudgedConnection, fact: RequestAnswered | _Sent) -> str | None:
     """The revision that a message has to fit: the negotiated or else the offered one."""
     revision = connection.revision
     if revision is None and isinstance(fact, RequestMade):
@@ -202,7 +190,7 @@ def _revision(connection: JudgedConnection, fact: Fact) -> str | None:
     return revision if revision in REVISIONS else None
 
 
-def _method(fact: RequestMade | NotificationReceived | RequestCancelled | ProgressReceived) -> str:
+def _method(fact: _Sent) -> str:
     if isinstance(fact, RequestCancelled):
         return CANCELLED
     return PROGRESS if isinstance(fact, ProgressReceived) else fact.method

@@ -12,6 +12,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.json_pointer import part_at
 from mcp_progress_monitor.path_checks import expanded
 
 if TYPE_CHECKING:
@@ -188,16 +189,7 @@ def _choices(part: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[objec
             yield from listed
     reference = part.get("$ref")
     if isinstance(reference, str) and reference.startswith("#"):
-        yield _referred(reference, root)
-
-
-def _referred(reference: str, root: Mapping[str, Any]) -> object:
-    """Resolve a reference within the schema (RFC 6901); None if nothing is there."""
-    found: object = root
-    for step in reference.lstrip("#").split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        yield part_at(reference, root)
 
 
 def _types_of(value: object) -> set[str]:

@@ -12,7 +12,8 @@ import json
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.json_schema import SchemaError, find_errors, part_at
+from mcp_progress_monitor.json_pointer import part_at
+from mcp_progress_monitor.json_schema import SchemaError, find_errors
 from mcp_progress_monitor.wording.content import schema_limits
 
 Schema: TypeAlias = dict[str, Any]
