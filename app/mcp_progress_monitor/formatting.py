@@ -86,6 +86,12 @@ def amount(progress: int | float | None, total: int | float | None) -> str:
     return number(progress) if total is None else f"{number(progress)} / {number(total)}"
 
 
+def progress(done: int | float | None, total: int | float | None, fraction: float | None) -> str:
+    """An amount, with its percentage if known: `632 / 1,000 (63.2 %)`."""
+    known = amount(done, total)
+    return known if fraction is None else f"{known} ({percent(fraction)})"
+
+
 def percent(fraction: float) -> str:
     """A fraction of 0 to 1 as `63.2 %`; rounded down, so that `100 %` means the end."""
     if fraction >= 1.0:

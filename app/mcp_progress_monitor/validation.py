@@ -46,7 +46,7 @@ _PLUGINS: Final = "pydantic.plugin._loader"
 
 
 @contextlib.contextmanager
-def _without_plugins() -> Iterator[None]:
+def without_plugins() -> Iterator[None]:
     """Build models without looking for plugins of pydantic.
 
     Looking reads the metadata of every installed package, a tenth of `servers list`; and a plugin
@@ -65,7 +65,8 @@ def _without_plugins() -> Iterator[None]:
 class Validated(BaseModel):
     """The base of models: immutable, and compiled when first used, as most commands use few.
 
-    Unknown fields are ignored, as a newer version may have saved them.
+    Unknown fields are ignored, as a newer version may have saved them. Defaults that are models are
+    made by `model_construct`: validating them would compile their models at each start.
     """
 
     model_config = ConfigDict(
@@ -78,7 +79,7 @@ class Validated(BaseModel):
 
     @classmethod
     def model_rebuild(cls, **choices: Any) -> bool | None:
-        with _without_plugins():
+        with without_plugins():
             return super().model_rebuild(**choices | {"_types_namespace": {}})
 
 

@@ -19,7 +19,7 @@ from mcp_progress_monitor.protocol.messages import (
     META,
     VERSION_KEY,
 )
-from mcp_progress_monitor.tracker import requests
+from mcp_progress_monitor.tracker import titles
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -85,7 +85,7 @@ class JudgedCall:
         self.method = fact.method
         self.params = fact.params
         self.meta = as_object(fact.params.get(META))
-        self.title = requests.name(fact)
+        self.title = titles.name(fact)
         self.token = fact.token
         self.resume_token = fact.resume_token
         self.at = self.message_at = fact.at

@@ -11,8 +11,6 @@ from mcp_progress_monitor.protocol.facts import (
     NotificationReceived,
     RequestStanding,
     Side,
-    TaskStatus,
-    is_terminal,
     parsed_moment,
 )
 from mcp_progress_monitor.protocol.lenient_json import shown
@@ -23,6 +21,8 @@ from mcp_progress_monitor.protocol.messages import (
     TASK_ID,
     TASK_RESULT,
     TASKS_EXTENSION,
+    TaskStatus,
+    is_terminal,
 )
 from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task, task_named_by
 

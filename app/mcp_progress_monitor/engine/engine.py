@@ -29,9 +29,10 @@ from mcp_progress_monitor.engine.watching import Watching
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.protocol.eras import ClientIdentity
-from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
+from mcp_progress_monitor.protocol.facts import Side, TaskStated
 from mcp_progress_monitor.protocol.frames import NO_FACTS, Channel, FactRun, Frame, server_name
 from mcp_progress_monitor.protocol.framing import FrameNumbers
+from mcp_progress_monitor.protocol.messages import is_terminal
 from mcp_progress_monitor.protocol.offers import ALL_LISTS
 from mcp_progress_monitor.protocol.peer import TokenSource
 from mcp_progress_monitor.protocol.tasks import with_extension

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.store.chains import (
     Origin,
@@ -20,7 +19,7 @@ from mcp_progress_monitor.store.chains import (
     SavedOutcome,
     SavedProgress,
 )
-from mcp_progress_monitor.store.watched import WatchedEnding
+from mcp_progress_monitor.store.watched import WatchedEnding, split_watched_key
 from mcp_progress_monitor.tracker.chain import INTERRUPTED, REFUSED, Restored
 from mcp_progress_monitor.tracker.snapshot import (
     AttemptSnapshot,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.lenient_json import Elided
@@ -17,8 +17,8 @@ from mcp_progress_monitor.protocol.messages import (
     VERSION_KEY,
 )
 from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.store.chains import Origin
+from mcp_progress_monitor.store.watched import split_watched_key
 from mcp_progress_monitor.tracker.chain import without_resume_token
 
 if TYPE_CHECKING:
@@ -31,26 +31,6 @@ if TYPE_CHECKING:
 
 _STAMPS = frozenset({VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY})
 _OF_ONE_REQUEST = _STAMPS | {PROGRESS_TOKEN}
-
-
-_WATCHED: Final = "watched by "
-
-
-def watched_key(client: str, key: str) -> str:
-    """Key of a server run by another client; distinct from our own keys."""
-    return f"{_WATCHED}{json.dumps(client)}\n{key}"
-
-
-def split_watched_key(key: str) -> tuple[str, str] | None:
-    """The client and the server's own key of a `watched_key`; None for one of our own keys."""
-    first, _, rest = key.partition("\n")
-    if not first.startswith(_WATCHED):
-        return None
-    try:
-        client = json.loads(first.removeprefix(_WATCHED))
-    except ValueError:
-        client = UNKNOWN_CLIENT
-    return (client if isinstance(client, str) else UNKNOWN_CLIENT), rest
 
 
 def first_sent(raw: bytes) -> JsonObject:

@@ -9,14 +9,10 @@ import anyio
 
 from mcp_progress_monitor.engine import origins
 from mcp_progress_monitor.engine.call import AutoResume, Call, Outcome
-from mcp_progress_monitor.engine.origins import (
-    WatchedServerError,
-    definition_to_add,
-    known_server,
-    split_watched_key,
-)
+from mcp_progress_monitor.engine.origins import WatchedServerError, definition_to_add, known_server
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.messages import META, RESUME_TOKEN
+from mcp_progress_monitor.store.watched import split_watched_key
 from mcp_progress_monitor.tracker.endings import JobEnding
 from mcp_progress_monitor.tracker.snapshot import Failure, JobId, JobSnapshot, JobState
 

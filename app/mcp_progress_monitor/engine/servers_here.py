@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor.catalogue.client_files import found_files
 from mcp_progress_monitor.catalogue.reading import read_file
-from mcp_progress_monitor.engine.origins import saved_definition, split_watched_key
+from mcp_progress_monitor.engine.origins import saved_definition
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.path_checks import home, is_folder
 from mcp_progress_monitor.protocol.eras import era_of
 from mcp_progress_monitor.protocol.secrets import HIDDEN_VALUE, is_secret_setting, shown_arguments
 from mcp_progress_monitor.secrets.references import REFERENCE
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.store.watched import split_watched_key
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
 
 if TYPE_CHECKING:

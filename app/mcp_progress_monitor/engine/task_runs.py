@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import origin_of, split_watched_key
+from mcp_progress_monitor.engine.origins import origin_of
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
 from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task
 from mcp_progress_monitor.sessions.tasks import FollowedTask, TaskFate, TaskRun
 from mcp_progress_monitor.store.chains import Origin, SavedProgress
 from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding, TaskStore, Times
-from mcp_progress_monitor.store.watched import WatchedEnding
+from mcp_progress_monitor.store.watched import WatchedEnding, split_watched_key
 from mcp_progress_monitor.tracker.chains import RestoredTask
 from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import only_watched, split_watched_key
+from mcp_progress_monitor.engine.origins import only_watched
 from mcp_progress_monitor.engine.task_runs import Entry, TaskKeeper, TaskRuns, not_a_task
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import CallEnded, TaskView
@@ -18,7 +18,7 @@ from mcp_progress_monitor.sessions.connection.clocks import CallClock
 from mcp_progress_monitor.sessions.tasks import list_tasks
 from mcp_progress_monitor.snapshots.limits import USUAL, LimitChoice, chosen_limits, usual_limits
 from mcp_progress_monitor.snapshots.servers import not_connected
-from mcp_progress_monitor.store.watched import WatchedEnding
+from mcp_progress_monitor.store.watched import WatchedEnding, split_watched_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable

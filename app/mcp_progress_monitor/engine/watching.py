@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
-from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import ConnectionClosed
 from mcp_progress_monitor.protocol.frames import NO_FACTS, FactRun, server_name
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.recorder import WatchedPlaces
 from mcp_progress_monitor.snapshots.servers import ServerState
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, TapEnd, WatchedSnapshot
+from mcp_progress_monitor.snapshots.watched import TapEnd, WatchedSnapshot
+from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT, watched_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

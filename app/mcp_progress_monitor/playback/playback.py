@@ -15,7 +15,7 @@ from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.recording.growing import GrowingRecording
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
+from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, JobSnapshot
 from mcp_progress_monitor.tracker.tracker import Jobs, Tracker

@@ -13,28 +13,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, Rule, joined, texts
 from mcp_progress_monitor.protocol.lenient_json import shown
-from mcp_progress_monitor.protocol.messages import TASK_ID
+from mcp_progress_monitor.protocol.messages import TASK_ID, TaskStatus, is_terminal
 
 _TASK_MESSAGE_LIMIT: Final = 4096
 """Longest status message that is kept, in characters; the frame has all of it."""
 _SHOWN: Final = 60
 
 
-class TaskStatus(enum.StrEnum):
-    """The statuses of a task, as on the wire."""
-
-    WORKING = "working"
-    INPUT_REQUIRED = "input_required"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def is_terminal(self) -> bool:
-        return self in _TERMINAL
-
-
-_TERMINAL: Final = frozenset({TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED})
 _KNOWN: Final = frozenset(TaskStatus)
 
 
@@ -65,10 +50,6 @@ class TaskView(NamedTuple):
     @property
     def is_terminal(self) -> bool:
         return is_terminal(self.status)
-
-
-def is_terminal(status: object) -> bool:
-    return isinstance(status, str) and status in _TERMINAL
 
 
 def read_task(value: Any, *, flat: bool) -> TaskView | None:

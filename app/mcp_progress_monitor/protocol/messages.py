@@ -6,6 +6,7 @@ from here. `tests/architecture` checks that.
 
 from __future__ import annotations
 
+import enum
 from typing import Final, Literal, TypeAlias
 
 # Requests of the client
@@ -137,3 +138,24 @@ TASK_PATHS: Final = (
     ("result", META, RELATED_TASK, TASK_ID),
 )
 """The paths of the task id in messages about a task."""
+
+
+class TaskStatus(enum.StrEnum):
+    """The statuses of a task."""
+
+    WORKING = "working"
+    INPUT_REQUIRED = "input_required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in _TERMINAL
+
+
+_TERMINAL: Final = frozenset({TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED})
+
+
+def is_terminal(status: object) -> bool:
+    return isinstance(status, str) and status in _TERMINAL

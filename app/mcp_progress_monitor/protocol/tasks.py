@@ -17,7 +17,6 @@ from mcp_progress_monitor.protocol.facts import (
     RequestAnswered,
     RequestStanding,
     TaskStated,
-    TaskStatus,
     TaskView,
     read_task,
 )
@@ -35,6 +34,7 @@ from mcp_progress_monitor.protocol.messages import (
     TASK_RESULT,
     TASKS_EXTENSION,
     UPDATE_TASK,
+    TaskStatus,
 )
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol import tasks
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.facts import TaskStatus, TaskView, read_task
+from mcp_progress_monitor.protocol.facts import TaskView, read_task
 from mcp_progress_monitor.protocol.lenient_json import (
     Elided,
     NotJsonError,
@@ -30,6 +30,7 @@ from mcp_progress_monitor.protocol.messages import (
     TASK_IDS,
     TASK_RESULT,
     UPDATE_TASK,
+    TaskStatus,
 )
 from mcp_progress_monitor.protocol.tasks import TaskWay
 from mcp_progress_monitor.sessions.connection.listing import Listed, read_pages

@@ -113,8 +113,8 @@ class _Definition(Validated):
     connect_timeout_s: Annotated[float, Field(gt=0)] | None = None
     idle_timeout_s: _Limit | None = None
     total_timeout_s: _Limit | None = None
-    restart: RestartPolicy = RestartPolicy()
-    watch: FileWatch = FileWatch()
+    restart: RestartPolicy = Field(default_factory=RestartPolicy.model_construct)
+    watch: FileWatch = Field(default_factory=FileWatch.model_construct)
     ping_interval_s: _Seconds = 30.0
 
     @property
@@ -238,7 +238,7 @@ class HttpDefinition(_Definition):
         default_factory=dict
     )
     auth: Literal["headers", "oauth"] = "headers"
-    oauth: OAuthClient = OAuthClient()
+    oauth: OAuthClient = Field(default_factory=OAuthClient.model_construct)
 
     @property
     def address(self) -> str:

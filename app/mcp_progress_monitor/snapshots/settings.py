@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationError, field_validator
@@ -50,10 +51,12 @@ class Root(Validated, extra="forbid"):
 class QuestionRules(Validated, extra="forbid"):
     """Rules for each kind of question of one server."""
 
-    sampling: QuestionRule = QuestionRule()
-    form: QuestionRule = QuestionRule()
-    url: QuestionRule = QuestionRule()
-    roots: QuestionRule = QuestionRule(mode="answer")
+    sampling: QuestionRule = Field(default_factory=QuestionRule.model_construct)
+    form: QuestionRule = Field(default_factory=QuestionRule.model_construct)
+    url: QuestionRule = Field(default_factory=QuestionRule.model_construct)
+    roots: QuestionRule = Field(
+        default_factory=partial(QuestionRule.model_construct, mode="answer")
+    )
 
     @field_validator("sampling", "form")
     @classmethod
@@ -114,12 +117,12 @@ class ServerSettings(Validated):
     Without `log_level` the server decides, or in 2026-07-28 does not log.
     """
 
-    rules: QuestionRules = QuestionRules()
+    rules: QuestionRules = Field(default_factory=QuestionRules.model_construct)
     roots: Annotated[tuple[Root, ...], of_kind((list, tuple), "must be a list of roots")] = ()
     log_level: LogLevel | None = None
 
 
-UNCHANGED: Final = ServerSettings()
+UNCHANGED: Final = ServerSettings.model_construct()
 """Those of a server that the user has changed nothing for."""
 
 

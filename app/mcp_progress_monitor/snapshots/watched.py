@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
-UNKNOWN_CLIENT = "unknown client"
-
 
 class TapEnd(NamedTuple):
     """End of a watched session.

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import enum
-import json
-import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
-import msgspec
+from pydantic import Field
+
+from mcp_progress_monitor.store.columns import Column, Flag, Moment, as_column, read
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
-
-    from mcp_progress_monitor.protocol.facts import JsonObject
 
 ChainId: TypeAlias = int
 """Names a chain for good: the number of a forgotten one is not given out again."""
@@ -53,7 +51,7 @@ class Origin(NamedTuple):
     definition: str
     revision: str
     method: str
-    params: JsonObject
+    params: dict[str, Any]
 
 
 class SavedProgress(NamedTuple):
@@ -72,11 +70,11 @@ class SavedAttempt(NamedTuple):
     """
 
     number: int
-    started_when: float
-    ended_when: float | None
-    outcome: SavedOutcome
-    detail: str
-    client: str | None = None
+    started_when: Moment
+    ended_when: Moment | None
+    outcome: Annotated[SavedOutcome, Field(strict=False)]
+    detail: Column[str]
+    client: Column[str] | None = None
 
 
 class SavedChain(NamedTuple):
@@ -88,13 +86,13 @@ class SavedChain(NamedTuple):
     """
 
     id: ChainId
-    origin: Origin
-    token: str
-    is_usable: bool
-    reason: str
-    standing: SavedProgress
-    created_when: float
-    updated_when: float
+    origin: Column[Origin]
+    token: Column[str]
+    is_usable: Flag
+    reason: Column[str]
+    standing: Column[SavedProgress]
+    created_when: Moment
+    updated_when: Moment
     attempt_count: int
     is_elsewhere: bool
 
@@ -162,35 +160,15 @@ MIGRATIONS: Final = (
 )
 """Scripts, each lifting the format by one. Add, never edit: files of every format are out there."""
 
-_Type = TypeVar("_Type")
-
-_Number: TypeAlias = int | float | None
-OriginRow: TypeAlias = tuple[str, str, str, str, str, dict[str, Any]]
-"""The members of an `Origin` as they lie in its column, a JSON array."""
-StandingRow: TypeAlias = tuple[_Number, _Number, str | None]
-"""The members of a `Standing`, in the same way."""
-_Texts: TypeAlias = tuple[OriginRow, StandingRow, str, str]
-_decode: Final = msgspec.json.Decoder(_Texts).decode
-"""Numbers of any size as they are; twice as fast as the parsers of pydantic and Python."""
-
 CHAINS: Final = """
-    SELECT id, owner, is_usable, created_when, updated_when,
-        '[' || origin || ',' || standing || ',' || reason || ',' ||
-        (SELECT token FROM tokens WHERE chain = chains.id ORDER BY number DESC LIMIT 1)
-        || ']' AS texts,
-        (SELECT max(number) FROM attempts WHERE chain = chains.id) AS attempt_count
+    SELECT id, origin,
+        (SELECT token FROM tokens WHERE chain = chains.id ORDER BY number DESC LIMIT 1) AS token,
+        is_usable, reason, standing, created_when, updated_when,
+        coalesce((SELECT max(number) FROM attempts WHERE chain = chains.id), 0) AS attempt_count,
+        owner
     FROM chains
 """
-"""Chains, to be followed by WHERE or ORDER BY.
-
-`texts` is all their JSON in one array, the newest token last: decoded at once it takes half the
-time, and there may be ten thousand.
-"""
-
-
-def as_column(value: str | tuple[Any, ...]) -> str:
-    """A text of anybody's making, an origin or a standing: as JSON, their members in order."""
-    return json.dumps(value)
+"""Chains with their owners, to be followed by WHERE or ORDER BY."""
 
 
 def chain_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedChain:
@@ -199,20 +177,8 @@ def chain_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedChain:
     Raises:
         ValueError: it holds what this program never wrote.
     """
-    chain, _, is_usable, created_when, updated_when, texts, attempt_count = row
-    origin, standing, reason, token = _decoded(texts)
-    return SavedChain(
-        chain,
-        Origin(*origin),
-        token,
-        bool(is_usable),
-        reason,
-        SavedProgress(*standing),
-        moment_of(created_when),
-        moment_of(updated_when),
-        of_type(attempt_count or 0, int),
-        is_elsewhere,
-    )
+    *columns, _ = row
+    return read(SavedChain, (*columns, is_elsewhere))
 
 
 def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
@@ -221,51 +187,11 @@ def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
     Raises:
         ValueError: it holds what this program never wrote.
     """
-    outcome = SavedOutcome(row["outcome"])
-    if outcome is SavedOutcome.RUNNING and is_abandoned:
-        outcome = SavedOutcome.INTERRUPTED
-    ended_when = row["ended_when"]
-    # A file that can only be read may be of an older format.
-    client = row["client"] if "client" in row.keys() else None  # noqa: SIM118  # no mapping
-    return SavedAttempt(
-        number=of_type(row["number"], int),
-        started_when=moment_of(row["started_when"]),
-        ended_when=None if ended_when is None else moment_of(ended_when),
-        outcome=outcome,
-        detail=of_type(json_of(row["detail"]), str),
-        client=None if client is None else of_type(json_of(client), str),
-    )
-
-
-def of_type(value: object, kind: type[_Type]) -> _Type:
-    """A value of that type; `ValueError` for any other, as a damaged file may hold."""
-    if not isinstance(value, kind):
-        raise ValueError(f"unexpected value of type {type(value).__name__}")  # noqa: TRY004  # the caller knows no types
-    return value
-
-
-def moment_of(value: object) -> float:
-    """Seconds since the epoch; `ValueError` for what is no time."""
-    seconds = of_type(value, int | float)  # type: ignore[arg-type]  # a union is no type to mypy
-    if not math.isfinite(seconds):
-        raise ValueError("a time is not finite")
-    return seconds
-
-
-def json_of(value: object) -> Any:
-    """The JSON in a column; `ValueError` for what is none."""
-    try:
-        return json.loads(of_type(value, str))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-def _decoded(text: object) -> _Texts:
-    try:
-        found: _Texts = _decode(of_type(text, str))
-    except msgspec.MsgspecError:  # half a surrogate pair or an endless number: rare, slower to read
-        found = msgspec.convert(json_of(text), _Texts)
-    return found
+    known = row.keys()  # a file that can only be read may be of an older format
+    attempt = read(SavedAttempt, [row[name] for name in SavedAttempt._fields if name in known])
+    if attempt.outcome is SavedOutcome.RUNNING and is_abandoned:
+        return attempt._replace(outcome=SavedOutcome.INTERRUPTED)
+    return attempt
 
 
 _INTERRUPTED: Final = "The program that was resuming it exited before the reply arrived."

@@ -6,6 +6,8 @@ import contextlib
 import gc
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from pydantic import ValidationError
+
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.store import chains, watched
 from mcp_progress_monitor.store import chains as statements
@@ -17,6 +19,7 @@ from mcp_progress_monitor.store.chains import (
     SavedOutcome,
     SavedProgress,
 )
+from mcp_progress_monitor.store.columns import fault_of
 from mcp_progress_monitor.store.database import Database, Owners
 from mcp_progress_monitor.store.tasks import TaskStore, owners_of_tasks, release
 from mcp_progress_monitor.store.watched import WatchedEnding
@@ -420,9 +423,10 @@ def _read(
     try:
         is_elsewhere = living is not None and bool(living({row["owner"]}))
         return chains.chain_of(row, is_elsewhere=is_elsewhere)
-    except ValueError as error:
+    except ValidationError as error:
+        detail = fault_of(error, SavedChain)
         raise UserError(
-            ErrorDetails("This job cannot be read", hint="Forget it.", detail=str(error))
+            ErrorDetails("This job cannot be read", "", "Forget it.", detail)
         ) from error
 
 

@@ -5,20 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import msgspec
-
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.store import watched
-from mcp_progress_monitor.store.chains import (
-    Origin,
-    OriginRow,
-    SavedProgress,
-    StandingRow,
-    as_column,
-    json_of,
-    moment_of,
-    of_type,
-)
+from mcp_progress_monitor.store.chains import Origin, SavedProgress
+from mcp_progress_monitor.store.columns import Column, Flag, Moment, as_column, read
 from mcp_progress_monitor.store.watched import WatchedEnding
 
 if TYPE_CHECKING:
@@ -29,11 +19,6 @@ if TYPE_CHECKING:
 
 SavedTaskId: TypeAlias = int
 """Names a saved task for good: the number of a forgotten one is not given out again."""
-
-
-_Number: TypeAlias = int | float | None
-_Standing: TypeAlias = tuple[str, str | None, str | None, _Number, _Number, StandingRow]
-"""A task's standing as it lies in its column."""
 
 
 class TaskStanding(NamedTuple):
@@ -60,13 +45,13 @@ class SavedTask(NamedTuple):
     """
 
     id: SavedTaskId
-    origin: Origin
-    task: str
-    is_flat: bool
-    standing: TaskStanding
-    started_when: float
-    began_when: float
-    updated_when: float
+    origin: Column[Origin]
+    task: Column[str]
+    is_flat: Flag
+    standing: Column[TaskStanding]
+    started_when: Moment
+    began_when: Moment
+    updated_when: Moment
     is_elsewhere: bool
 
     @property
@@ -206,9 +191,9 @@ class TaskStore:
         if not _has_tasks(connection):
             return []
         found: list[SavedTask] = []
-        for row in connection.execute("SELECT * FROM tasks ORDER BY id").fetchall():
+        for *columns, owner in connection.execute("SELECT * FROM tasks ORDER BY id").fetchall():
             with contextlib.suppress(ValueError):
-                found.append(_task_of(row, is_elsewhere=self._is_of_another(row["owner"])))
+                found.append(read(SavedTask, (*columns, self._is_of_another(owner))))
         return found
 
     async def _move_in(self) -> None:
@@ -267,20 +252,3 @@ def _has_tasks(connection: sqlite3.Connection) -> bool:
     """True if the file has the table: one that can only be read may be of an older format."""
     found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'tasks'").fetchone()
     return found is not None
-
-
-def _task_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedTask:
-    """A row as a task; `ValueError` when it holds what this program never wrote."""
-    origin = msgspec.convert(json_of(row["origin"]), OriginRow)
-    standing: _Standing = msgspec.convert(json_of(row["standing"]), _Standing)
-    return SavedTask(
-        row["id"],
-        Origin(*origin),
-        of_type(json_of(row["task"]), str),
-        bool(row["is_flat"]),
-        TaskStanding(*standing[:-1], SavedProgress(*standing[-1])),
-        moment_of(row["started_when"]),
-        moment_of(row["began_when"]),
-        moment_of(row["updated_when"]),
-        is_elsewhere,
-    )

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.store.chains import Origin
 
-_OF_SDK: Final = 'watched by "mcp"'  # the Python SDK's name of a client that gives none
+UNKNOWN_CLIENT: Final = "unknown client"
+_WATCHED: Final = "watched by "
+_OF_SDK: Final = f'{_WATCHED}"mcp"'  # the Python SDK's name of a client that gives none
 _KEPT_S: Final = 90 * 86_400.0  # how long it is remembered that a job has ended here
 
 
@@ -34,6 +36,23 @@ class KnownWatched(NamedTuple):
     chain: int | None = None
     task: int | None = None
     ending: WatchedEnding | None = None
+
+
+def watched_key(client: str, key: str) -> str:
+    """Key of a server run by another client; distinct from our own keys."""
+    return f"{_WATCHED}{json.dumps(client)}\n{key}"
+
+
+def split_watched_key(key: str) -> tuple[str, str] | None:
+    """The client and the server's own key of a `watched_key`; None for one of our own keys."""
+    first, _, rest = key.partition("\n")
+    if not first.startswith(_WATCHED):
+        return None
+    try:
+        client = json.loads(first.removeprefix(_WATCHED))
+    except ValueError:
+        client = UNKNOWN_CLIENT
+    return (client if isinstance(client, str) else UNKNOWN_CLIENT), rest
 
 
 def identities_of(origin: Origin, began: float, task: str = "") -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from mcp_progress_monitor.protocol.facts import (
     JsonObject,
     RequestAnswered,
     Side,
-    TaskStatus,
 )
+from mcp_progress_monitor.protocol.messages import TaskStatus
 from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from mcp_progress_monitor.protocol.facts import (
 )
 from mcp_progress_monitor.protocol.frames import PlainTick, at_of, server_name
 from mcp_progress_monitor.protocol.messages import STREAMS
-from mcp_progress_monitor.tracker import requests, violations
+from mcp_progress_monitor.tracker import requests, titles, violations
 from mcp_progress_monitor.tracker.estimate import SAMPLE_S, Rates, as_float, is_above
 from mcp_progress_monitor.tracker.history import Chart, PhaseLog
 from mcp_progress_monitor.tracker.job_parts import JobParts, JobQuestions, JobStream, JobTask
@@ -155,8 +155,8 @@ class Job:
         self.is_fresh = False
         self.is_automatic = False
         self.server = server_name(request.connection)
-        self.name = requests.name(request)
-        self.summary = requests.summary(request)
+        self.name = titles.name(request)
+        self.summary = titles.summary(request)
         self.state = JobState.RUNNING
         self.marks = ViolationCounts()
         self.history: ProgressHistory | None = None

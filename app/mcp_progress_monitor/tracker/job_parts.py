@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.facts import StreamBroken, TaskStatus, is_terminal
+from mcp_progress_monitor.protocol.facts import StreamBroken
 from mcp_progress_monitor.protocol.lenient_json import Elided
-from mcp_progress_monitor.protocol.messages import CONTENT, EVENT, PARTIAL_RESULT, STREAM_HEARTBEAT
+from mcp_progress_monitor.protocol.messages import (
+    CONTENT,
+    EVENT,
+    PARTIAL_RESULT,
+    STREAM_HEARTBEAT,
+    TaskStatus,
+    is_terminal,
+)
 from mcp_progress_monitor.tracker.estimate import as_float
 from mcp_progress_monitor.tracker.snapshot import (
     ServerRequestSnapshot,

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.facts import (
-    RequestAnswered,
-    RequestStanding,
-    Side,
-    TaskStatus,
-    is_terminal,
-)
+from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestStanding, Side
 from mcp_progress_monitor.protocol.messages import (
     CANCEL_TASK,
     GET_TASK,
@@ -22,6 +16,8 @@ from mcp_progress_monitor.protocol.messages import (
     OF_TASKS,
     TASK_RESULT,
     UPDATE_TASK,
+    TaskStatus,
+    is_terminal,
 )
 from mcp_progress_monitor.protocol.tasks import created_task, task_named_by
 from mcp_progress_monitor.tracker import endings, violations

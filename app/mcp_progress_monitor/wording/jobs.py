@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.facts import Side, TaskStatus, is_terminal
+from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.lenient_json import Elided
 from mcp_progress_monitor.protocol.messages import (
     CONTENT,
     EVENT,
-    GET_TASK,
-    LIST_TASKS,
     META,
     PARTIAL_RESULT,
     PROGRESS,
     STREAMS,
+    is_terminal,
 )
 from mcp_progress_monitor.tracker.endings import BEFORE_REPLY
 from mcp_progress_monitor.tracker.estimate import as_float
 from mcp_progress_monitor.tracker.job_parts import BLOCKS_SHOWN
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording.statuses import status_source, status_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,13 +130,7 @@ def count(job: JobSnapshot) -> str:
 
 def progress(job: JobSnapshot) -> str:
     """`"632 / 1,000 (63.2 %)"`; the percentage only if the fraction is known."""
-    return progress_of(job.progress, job.total, job.fraction)
-
-
-def progress_of(amount: int | float | None, total: int | float | None, share: float | None) -> str:
-    """Like `progress`, for a job without a snapshot."""
-    known = formatting.amount(amount, total)
-    return known if share is None else f"{known} ({formatting.percent(share)})"
+    return formatting.progress(job.progress, job.total, job.fraction)
 
 
 def amount(job: JobSnapshot) -> str:
@@ -605,33 +599,6 @@ def broken_and_resumed(stream: StreamSnapshot) -> str:
 
 
 TASK_TITLES: Final = ("Status", "Message", "Since", "Source")
-_STATUSES: Final = {
-    TaskStatus.WORKING: "Working",
-    TaskStatus.INPUT_REQUIRED: "Input required",
-    TaskStatus.COMPLETED: "Completed",
-    TaskStatus.FAILED: "Failed",
-    TaskStatus.CANCELLED: "Cancelled",
-}
-_SOURCES: Final = {
-    "created": "the reply that created it",
-    "status": "a notification",
-    "get": GET_TASK,
-    "list": LIST_TASKS,
-    "cancel": "the reply to tasks/cancel",
-    "update": "the reply to tasks/update",
-    "result": "the reply to tasks/result",
-    "saved": "saved by an earlier run",
-}
-
-
-def status_text(status: str) -> str:
-    """A status; as received if the protocol does not define it."""
-    known = _STATUSES.get(status)  # type: ignore[call-overload]  # a StrEnum is a string
-    return known if known is not None else line(status) or "no status"
-
-
-def status_source(how: str) -> str:
-    return _SOURCES.get(how) or line(how)
 
 
 def task_row(step: TaskStep, job: JobSnapshot) -> tuple[str, ...]:

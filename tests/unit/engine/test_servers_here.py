@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
-from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.engine.servers_here import RECORDED, SAVED, ServerHere, find_server_here
 from mcp_progress_monitor.snapshots.definitions import (
     HttpDefinition,
@@ -14,6 +13,7 @@ from mcp_progress_monitor.snapshots.definitions import (
     StdioDefinition,
 )
 from mcp_progress_monitor.store.chains import Origin
+from mcp_progress_monitor.store.watched import watched_key
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
 
 

@@ -7,17 +7,13 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.engine.origins import (
-    saved_definition,
-    split_watched_key,
-    was_run,
-    watched_key,
-)
+from mcp_progress_monitor.engine.origins import saved_definition, was_run
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import snippet
 from mcp_progress_monitor.store.chains import SavedChain
 from mcp_progress_monitor.store.resumes import ResumeStore
+from mcp_progress_monitor.store.watched import split_watched_key, watched_key
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from tests.patience import until

@@ -9,12 +9,11 @@ from mcp_types import Task
 
 from mcp_progress_monitor.protocol.facts import (
     _TASK_MESSAGE_LIMIT,
-    TaskStatus,
     TaskView,
-    is_terminal,
     parsed_moment,
     read_task,
 )
+from mcp_progress_monitor.protocol.messages import TaskStatus, is_terminal
 from tests.unit.protocol.wire import JSON
 
 MOMENTS = {"createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:40:00.5+01:00"}

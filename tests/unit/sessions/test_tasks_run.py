@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.facts import is_terminal
+from mcp_progress_monitor.protocol.messages import is_terminal
 from mcp_progress_monitor.protocol.tasks import TaskOffer
 from mcp_progress_monitor.sessions.tasks import TaskFate
 from tests.unit.sessions.task_play import (

@@ -3,12 +3,13 @@
 import json
 import sqlite3
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.jsonrpc import canonical
 from mcp_progress_monitor.store import chains
 from mcp_progress_monitor.store.chains import (
@@ -18,7 +19,10 @@ from mcp_progress_monitor.store.chains import (
     SavedOutcome,
     SavedProgress,
 )
-from tests.unit.store.samples import ORIGIN
+from tests.unit.store.samples import ORIGIN, begun, opened, query
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Surrogates and NUL included: a server may send any of them.
 TEXT = st.text(st.characters(exclude_categories=()))
@@ -97,3 +101,28 @@ def test_an_attempt_of_a_program_that_is_gone_was_interrupted(
         (row,) = chains.attempts_of(connection, chain)
         attempt = chains.attempt_of(row, is_abandoned=is_abandoned)
     assert attempt == SavedAttempt(1, 5.0, None, outcome, "")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "fault"),
+    [
+        ("origin", "[", "origin: not valid JSON: EOF while parsing a list at line 1 column 1"),
+        ("origin", '["s"]', "origin: missing"),
+        ("origin", '["s","k","{}","r",7,{}]', "origin: must be a string"),
+        ("origin", '["s","k","{}","r","m",[]]', "origin: must be an object"),
+        ("standing", '["5",null,null]', "standing: must be an integer"),
+        ("reason", "7", "reason: must be a string"),
+        ("is_usable", "maybe", "is_usable: must be true or false"),
+        ("created_when", "today", "created_when: must be a number"),
+        ("updated_when", float("inf"), "updated_when: must be a finite number"),
+    ],
+)
+async def test_the_fault_of_a_damaged_chain_is_named_by_its_column(
+    tmp_path: Path, column: str, value: object, fault: str
+) -> None:
+    async with opened(tmp_path) as store:
+        chain = await begun(store, "token")
+        query(tmp_path, f"UPDATE chains SET {column} = ? RETURNING 1", value)  # noqa: S608
+        with pytest.raises(UserError, match="cannot be read") as caught:
+            await store.start_attempt(chain, when=2.0)
+        assert caught.value.details.detail == fault

@@ -9,6 +9,7 @@ import pytest
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.store import chains
 from mcp_progress_monitor.store.chains import SavedProgress
+from mcp_progress_monitor.store.columns import as_column
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 from mcp_progress_monitor.store.tasks import SavedTask, SavedTaskId, TaskStanding, Times
 from tests.unit.store.samples import ORIGIN, begun, contents, opened, query, the_chain
@@ -122,7 +123,7 @@ def older_file(folder: Path) -> None:
         connection.execute("PRAGMA user_version = 1")
         connection.execute(
             "INSERT INTO chains VALUES (7, ?, 1, '\"\"', '[1, 2, \"x\"]', 1.0, 2.0, NULL)",
-            (chains.as_column(ORIGIN),),
+            (as_column(ORIGIN),),
         )
         connection.execute("INSERT INTO tokens VALUES (7, 1, '\"t1\"', 2.0)")
         connection.commit()

@@ -9,12 +9,6 @@ from tests.job_stand_ins import detail, job, new_job
 TASK = TaskSnapshot("t-1", "working", "Step 3", 500, 61.2, 213.2, 12, True, polled_s=2.4)
 
 
-def test_a_status_is_worded_and_an_unknown_one_is_shown_as_received() -> None:
-    assert job_texts.status_text("input_required") == "Input required"
-    assert job_texts.status_text("pau\x1bsed") == "pau\\x1bsed"
-    assert job_texts.status_text("") == "no status"
-
-
 def test_a_running_task_tells_time_to_live_polling_and_rounds() -> None:
     text = job_texts.task_numbers(detail(job(task=TASK), round_trips=2), TASK)
     assert text == (

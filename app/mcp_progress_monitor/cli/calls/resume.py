@@ -23,11 +23,10 @@ from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.output.stdout import show_warnings
-from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.store.resumes import FILE
+from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT, split_watched_key
 from mcp_progress_monitor.wording.watched import unknown_values, why_approve
 
 if TYPE_CHECKING:

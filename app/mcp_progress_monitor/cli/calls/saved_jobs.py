@@ -12,15 +12,15 @@ from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.output.stdout import aligned, as_json, print_out, show_warnings
-from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import is_there
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.protocol.messages import TASK_ID
 from mcp_progress_monitor.store.resumes import ResumeStore
-from mcp_progress_monitor.tracker import requests
+from mcp_progress_monitor.store.watched import split_watched_key
+from mcp_progress_monitor.tracker import titles
 from mcp_progress_monitor.tracker.estimate import fraction
-from mcp_progress_monitor.wording.jobs import progress_of, status_text
+from mcp_progress_monitor.wording.statuses import status_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,8 +151,8 @@ def _origin_members(origin: Origin) -> dict[str, Any]:
         "server": origin.server,
         "client": None if watched is None else watched[0],
         "method": origin.method,
-        "name": requests.name(origin),
-        "summary": requests.summary(origin),
+        "name": titles.name(origin),
+        "summary": titles.summary(origin),
     }
 
 
@@ -174,7 +174,7 @@ def _row(chain: SavedChain, now: float) -> tuple[str, ...]:
     return (
         str(chain.id),
         _server(chain.origin),
-        requests.name(chain.origin),
+        titles.name(chain.origin),
         formatting.ago(now - chain.updated_when),
         _progress(chain.standing),
         formatting.number(chain.attempt_count),
@@ -186,7 +186,7 @@ def _task_row(task: SavedTask, now: float) -> tuple[str, ...]:
     return (
         str(SavedId(task.id, is_task=True)),
         _server(task.origin),
-        requests.name(task.origin),
+        titles.name(task.origin),
         formatting.ago(now - task.updated_when),
         _progress(task.standing.progress),
         "",
@@ -215,11 +215,9 @@ def _state(chain: SavedChain) -> str:
 
 def _progress(standing: SavedProgress) -> str:
     share = fraction(standing.progress, standing.total)
-    return progress_of(standing.progress, standing.total, share)
+    return formatting.progress(standing.progress, standing.total, share)
 
 
 def _details(origin: Origin, *texts: str | None) -> list[str]:
     """The arguments and other `texts`, such as the last message, each on a line."""
-    return [
-        f"    {formatting.one_line(text)}" for text in (requests.summary(origin), *texts) if text
-    ]
+    return [f"    {formatting.one_line(text)}" for text in (titles.summary(origin), *texts) if text]

@@ -10,11 +10,13 @@ from mcp_progress_monitor.cli.output.stdout import as_json
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import joined, texts
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
+from mcp_progress_monitor.protocol.facts import Side, TaskStated
+from mcp_progress_monitor.protocol.messages import is_terminal
 from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
-from mcp_progress_monitor.wording.jobs import CANCEL_REQUESTED, status_text
+from mcp_progress_monitor.wording.jobs import CANCEL_REQUESTED
+from mcp_progress_monitor.wording.statuses import status_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

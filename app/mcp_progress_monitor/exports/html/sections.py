@@ -18,12 +18,13 @@ from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, META
-from mcp_progress_monitor.tracker import requests
+from mcp_progress_monitor.tracker import titles
 from mcp_progress_monitor.tracker.history import AxisSpan, label_places, span
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from mcp_progress_monitor.tracker.work_clock import WorkClock
 from mcp_progress_monitor.wording import jobs
-from mcp_progress_monitor.wording.jobs import answered_error, status_source, status_text
+from mcp_progress_monitor.wording.jobs import answered_error
+from mcp_progress_monitor.wording.statuses import status_source, status_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -625,7 +626,7 @@ _CUT: Final = "The request was still pending. Its outcome is not in the recordin
 def summary(detail: JobDetail, text: RedactedText) -> str:
     """The arguments on one line, without secrets."""
     params = text.redaction.value(detail.params)
-    return requests.summary(_SummarisedRequest(detail.snapshot.method, params))
+    return titles.summary(_SummarisedRequest(detail.snapshot.method, params))
 
 
 @dataclasses.dataclass

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from PySide6.QtCore import QObject, Slot
 
-from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.gui.common.layout import open_dialog
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
+from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT, split_watched_key
 from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:

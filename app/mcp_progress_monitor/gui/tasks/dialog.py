@@ -27,8 +27,10 @@ from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
 from mcp_progress_monitor.gui.page_commands import CANCEL_TASK, REFRESH_TASKS
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
-from mcp_progress_monitor.protocol.facts import is_terminal, parsed_moment
-from mcp_progress_monitor.wording.jobs import line, moment, status_text
+from mcp_progress_monitor.protocol.facts import parsed_moment
+from mcp_progress_monitor.protocol.messages import is_terminal
+from mcp_progress_monitor.wording.jobs import line, moment
+from mcp_progress_monitor.wording.statuses import status_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

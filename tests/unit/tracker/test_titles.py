@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mcp_progress_monitor.protocol.facts import RequestMade, Side
-from mcp_progress_monitor.tracker import requests
+from mcp_progress_monitor.tracker import titles
 
 
 def _request(method: str, params: dict[str, Any]) -> RequestMade:
@@ -29,9 +29,9 @@ def test_a_job_is_named_by_what_it_asks_for(
     method: str, params: dict[str, Any], name: str, summary: str
 ) -> None:
     request = _request(method, params)
-    assert (requests.name(request), requests.summary(request)) == (name, summary)
+    assert (titles.name(request), titles.summary(request)) == (name, summary)
 
 
 def test_a_name_is_bounded() -> None:
-    name = requests.name(_request("tools/call", {"name": "x" * 100_000}))
-    assert len(name) == requests.NAME_LIMIT
+    name = titles.name(_request("tools/call", {"name": "x" * 100_000}))
+    assert len(name) == titles.NAME_LIMIT
