@@ -286,7 +286,7 @@ def compiled(schema: Any, options: PatternOptionsType | None = None) -> Validato
 
 
 def _refusal(error: Any) -> tuple[str, str]:
-    """Why a schema cannot be used, and its fault if it is not a JSON schema."""
+    """Return why a schema cannot be used, and its fault if it is not a JSON schema."""
     name = error.kind.name if hasattr(error, "kind") else ""
     if not name:  # ours, or it is nested too deeply
         return str(error), ""

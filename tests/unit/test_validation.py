@@ -121,6 +121,24 @@ def test_a_saved_definition_that_is_none_is_refused(text: str | bytes, message: 
         ('{"command": "c", "mcpProgressMonitor": 3}', "mcpProgressMonitor: must be an object"),
         ('{"command": "c", "mcpProgressMonitor": {"restart": 1}}', "restart: must be an object"),
         (
+            '{"command": "c", "mcpProgressMonitor": {"restart": {"longestDelay": "long"}}}',
+            "restart.longest_delay_s: must be a number",
+        ),
+        ('{"command": "c", "mcpProgressMonitor": {"watch": 1}}', "watch: must be an object"),
+        (
+            '{"command": "c", "mcpProgressMonitor": {"pingInterval": "x"}}',
+            "ping_interval_s: must be a number",
+        ),
+        (
+            '{"url": "http://a/", "mcpProgressMonitor": {"auth": "basic"}}',
+            "auth: must be 'headers' or 'oauth'",
+        ),
+        (
+            '{"url": "http://a/", "mcpProgressMonitor": {"oauth": {"clientId": 7}}}',
+            "oauth.client_id: must be a string",
+        ),
+        ('{"url": "http://a/", "mcpProgressMonitor": {"oauth": []}}', "oauth: must be an object"),
+        (
             '{"command": "c", "mcpProgressMonitor": {"restart": {"firstDelay": -1}}}',
             "restart.first_delay_s: must be greater than or equal to 0",
         ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, StrictBool, ValidationError
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.catalogue.documents import (
@@ -22,14 +22,22 @@ from mcp_progress_monitor.catalogue.documents import (
 from mcp_progress_monitor.catalogue.secrets import keyring_names
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
+from mcp_progress_monitor.snapshots.definitions import (
+    HttpDefinition,
+    InFiles,
+    StdioDefinition,
+    made_definition,
+    renamed,
+)
 from mcp_progress_monitor.validation import violations
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+_Model = TypeVar("_Model")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,18 +105,24 @@ def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
 
     A definition that is too large to review before approving it is rejected as well.
     """
-    try:
-        definition = made_definition(fields)
-    except ValidationError as error:
-        first = next(violations(error))
-        field = formatting.one_line(".".join(first.place), _LONGEST_WORD) or "entry"
-        raise UserError(ErrorDetails(f"{field}: {first.message}", where, EXAMPLE)) from error
+    definition = _checked(made_definition, fields, where)
     if _length(definition) > LONGEST:
         what = f"The definition is longer than {formatting.number(LONGEST)} characters"
         raise UserError(
             ErrorDetails(what, where, "Pass long values to the server in a file instead.")
         )
     return definition
+
+
+def _checked(
+    read: Callable[[Any], _Model], fields: object, where: str, hint: str = EXAMPLE
+) -> _Model:
+    try:
+        return read(fields)
+    except ValidationError as error:
+        first = next(violations(error))
+        field = formatting.one_line(".".join(first.place), _LONGEST_WORD) or "entry"
+        raise UserError(ErrorDetails(f"{field}: {first.message}", where, hint)) from error
 
 
 def _length(definition: ServerDefinition) -> int:
@@ -121,39 +135,27 @@ def _length(definition: ServerDefinition) -> int:
 
 EXTRAS: Final = "mcpProgressMonitor"  # the member for settings that only this program has
 
-_RESTART: Final = {
-    "on": "is_on",
-    "firstDelay": "first_delay_s",
-    "maxDelay": "longest_delay_s",
-    "limit": "limit",
-    "stableAfter": "calm_s",
-}
-_RENAMED: Final = {"restart": {"longestDelay": "maxDelay", "calm": "stableAfter"}}
-"""Names that earlier versions wrote, by group; read, and written with the new name."""
-_WATCH: Final = {"on": "is_on", "paths": "paths", "patterns": "patterns"}
-_OAUTH: Final = {"clientId": "client_id", "clientSecret": "client_secret", "scope": "scope"}
-_PLAIN: Final = {
-    "era": "era",
-    "connectTimeout": "connect_timeout_s",
-    "idleTimeout": "idle_timeout_s",
-    "totalTimeout": "total_timeout_s",
-    "pingInterval": "ping_interval_s",
-    "auth": "auth",
-}
-_GROUPS: Final = {"restart": _RESTART, "watch": _WATCH, "oauth": _OAUTH}
-_HTTP_FIELDS: Final = frozenset({"auth", "oauth"})
+_BASIC: Final = ("command", "args", "env", "cwd", "url", "headers")
 _EARLIER: Final = ("idle_timeout_s", "total_timeout_s")
 """Limits that earlier versions wrote beside the command."""
 
+
+class _Marks(InFiles, loc_by_alias=True):
+    """The members of an entry that belong to the catalogue, not to the definition."""
+
+    is_disabled: StrictBool = False
+    connects_at_start: Annotated[StrictBool, renamed("connectAtStart")] = False
+    origin: Annotated[str, BeforeValidator(str)] = ""
+
+
+_FIELDS: Final = {**StdioDefinition.members(), **HttpDefinition.members()}
+_SETTINGS: Final = {
+    name: inside for name, inside in _FIELDS.items() if name not in {*_BASIC, "name", "transport"}
+}
+"""The members of `EXTRAS` that are fields of definitions."""
 _KNOWN: Final[dict[str, Any]] = {
-    **dict.fromkeys(("type", "command", "args", "env", "cwd", "url", "headers", *_EARLIER)),
-    EXTRAS: {
-        **dict.fromkeys(("disabled", "connectAtStart", "origin", *_PLAIN)),
-        **{
-            group: dict.fromkeys((*names, *_RENAMED.get(group, ())))
-            for group, names in _GROUPS.items()
-        },
-    },
+    **dict.fromkeys(("type", *_BASIC, *_EARLIER)),
+    EXTRAS: {**_Marks.members(), **_SETTINGS},
 }
 """All known members, with the known members of objects."""
 
@@ -162,17 +164,14 @@ def read_entry(name: str, entry: object, where: str) -> CatalogueEntry:
     """Parse an entry of our file, keeping unknown members; `UserError` if it cannot be used."""
     if not isinstance(entry, dict):
         raise UserError(ErrorDetails("The server's entry is not an object", where, EXAMPLE))
-    extras = _object(entry, EXTRAS, where)
-    fields = {"name": name, **basic_fields(entry, where), **extra_fields(extras, where)}
-    if fields["transport"] == "stdio":
-        fields = {key: value for key, value in fields.items() if key not in _HTTP_FIELDS}
-    return CatalogueEntry(
-        definition_of(fields, where),
-        is_disabled=_flag(extras, "disabled", where),
-        connects_at_start=_flag(extras, "connectAtStart", where),
-        origin=str(extras.get("origin", "")),
-        unknown=unknown_members(entry),
-    )
+    found = entry.get(EXTRAS)
+    extras = {} if found is None else found
+    if not isinstance(extras, dict):
+        raise UserError(ErrorDetails(f"{EXTRAS}: must be an object", where, EXAMPLE))
+    fields = {"name": name, **basic_fields(entry, where), **extra_fields(extras)}
+    definition = definition_of(fields, where)
+    marks = _checked(_Marks.model_validate, extras, where, "")
+    return CatalogueEntry(definition, unknown=unknown_members(entry), **marks.model_dump())
 
 
 def basic_fields(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -186,16 +185,9 @@ def basic_fields(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {"transport": transport, **fields}
 
 
-def extra_fields(extras: Mapping[str, Any], where: str) -> dict[str, Any]:
-    fields = {ours: extras[key] for key, ours in _PLAIN.items() if extras.get(key) is not None}
-    for group, names in _GROUPS.items():
-        found = _object(extras, group, where)
-        renamed = _RENAMED.get(group, {})
-        old = {new: found[key] for key, new in renamed.items() if key in found}
-        inside = {**old, **found}
-        if inside:
-            fields[group] = {ours: inside[key] for key, ours in names.items() if key in inside}
-    return fields
+def extra_fields(extras: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a definition among the members of `EXTRAS`."""
+    return {key: each for key, each in extras.items() if key in _SETTINGS and each is not None}
 
 
 def unknown_members(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,20 +213,13 @@ def written_definition(definition: ServerDefinition) -> dict[str, Any]:
 
 
 def _written_extras(entry: CatalogueEntry) -> dict[str, Any]:
-    chosen = entry.definition.model_dump(mode="json", exclude_defaults=True)
-    extras: dict[str, Any] = {}
-    if entry.is_disabled:
-        extras["disabled"] = True
-    if entry.connects_at_start:
-        extras["connectAtStart"] = True
-    extras.update({key: chosen[ours] for key, ours in _PLAIN.items() if ours in chosen})
-    for group, names in _GROUPS.items():
-        inside = chosen.get(group, {})
-        if inside:
-            extras[group] = {key: inside[ours] for key, ours in names.items() if ours in inside}
-    if entry.origin:
-        extras["origin"] = entry.origin
-    return extras
+    marks = _Marks(**{name: getattr(entry, name) for name in _Marks.model_fields})
+    return {
+        key: each
+        for model in (marks, entry.definition)
+        for key, each in model.model_dump(mode="json", by_alias=True, exclude_defaults=True).items()
+        if key in _KNOWN[EXTRAS]
+    }
 
 
 def _unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,22 +243,6 @@ def _merged(ours: Mapping[str, Any], unknown: Mapping[str, Any]) -> dict[str, An
         else:
             merged.setdefault(key, value)
     return merged
-
-
-def _object(around: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    found = around.get(key)
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise UserError(ErrorDetails(f"{key}: must be an object", where, EXAMPLE))
-    return found
-
-
-def _flag(extras: Mapping[str, Any], key: str, where: str) -> bool:
-    found = extras.get(key, False)
-    if not isinstance(found, bool):
-        raise UserError(ErrorDetails(f"{key}: must be true or false", where))
-    return found
 
 
 FILE_NAME: Final = "servers.json"

@@ -150,7 +150,7 @@ def read_found(
         "transport": form.transport,
         **{limit: entry[limit] for limit in _LIMITS if limit in entry},
         **_resolved(form, resolver, project),
-        **_extra_fields(extras, form.transport, where),
+        **extra_fields(extras),
     }
     definition = _definition(fields, where, is_open=bool(resolver.asks))
     unknown = {key: each for key, each in unknown_members(entry).items() if key not in form.used}
@@ -185,13 +185,6 @@ def _shown_name(name: str, form: EntryForm) -> str:
         what = "cleaned of unprintable characters" if len(name) <= LONGEST_NAME else "cut"
         form.notes.append(f"its name was {what}")
     return shown
-
-
-def _extra_fields(extras: Mapping[str, Any], transport: str, where: str) -> dict[str, Any]:
-    fields = extra_fields(extras, where)
-    if transport == "stdio":
-        fields = {name: value for name, value in fields.items() if name not in {"auth", "oauth"}}
-    return fields
 
 
 def _is_disabled(

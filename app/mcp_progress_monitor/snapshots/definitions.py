@@ -9,7 +9,14 @@ import urllib.parse
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AliasGenerator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.protocol.secrets import shown_arguments, shown_url
@@ -60,7 +67,43 @@ def _http_url(url: str) -> str:
     return url
 
 
-class RestartPolicy(Validated):
+def _in_files(field: str) -> str:
+    first, *others = field.removeprefix("is_").removesuffix("_s").split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def renamed(name: str, *earlier: str) -> Any:
+    """A field by another name in files; those that `earlier` versions wrote are read as well."""
+    return Field(validation_alias=AliasChoices(name, *earlier), serialization_alias=name)
+
+
+class InFiles(Validated):
+    """A model whose fields have names of their own in files: `first_delay_s` is `firstDelay`.
+
+    Both are read; `model_dump(by_alias=True)` writes those of files.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=AliasGenerator(validation_alias=_in_files, serialization_alias=_in_files),
+        validate_by_name=True,
+        loc_by_alias=False,
+    )
+
+    @classmethod
+    def members(cls) -> dict[str, Any]:
+        """All names in files, each with the members of its object, if it is one."""
+        found: dict[str, Any] = {}
+        for field in cls.model_fields.values():
+            alias, kind = field.validation_alias, field.annotation
+            names = alias.choices if isinstance(alias, AliasChoices) else [alias]
+            inside = None
+            if isinstance(kind, type) and issubclass(kind, InFiles):
+                inside = kind.members()
+            found.update({str(name): inside for name in names})
+        return found
+
+
+class RestartPolicy(InFiles):
     """Reaction to a connected server that ends unexpectedly.
 
     It is reconnected after `first_delay_s`, then after twice as long each time, up to
@@ -70,12 +113,12 @@ class RestartPolicy(Validated):
 
     is_on: bool = True
     first_delay_s: _Seconds = 1.0
-    longest_delay_s: _Seconds = 60.0
+    longest_delay_s: Annotated[_Seconds, renamed("maxDelay", "longestDelay")] = 60.0
     limit: Annotated[int, Field(ge=1, le=1000)] = 5
-    calm_s: _Seconds = 60.0
+    calm_s: Annotated[_Seconds, renamed("stableAfter", "calm")] = 60.0
 
 
-class FileWatch(Validated):
+class FileWatch(InFiles):
     """Restarts a server when its files change: `paths` are files, and folders with their contents.
 
     Without paths these are the folder chosen to start it in, and the files among its arguments. In
@@ -87,7 +130,7 @@ class FileWatch(Validated):
     patterns: _Texts = ("*.py", "*.js", "*.mjs", "*.cjs", "*.ts", "*.json", "*.toml")
 
 
-class OAuthClient(Validated):
+class OAuthClient(InFiles):
     """Our identity at an authorization server. Without `client_id` we register dynamically.
 
     `client_secret` may be a reference (see `secrets.references`).
@@ -98,7 +141,7 @@ class OAuthClient(Validated):
     scope: _Text | None = None
 
 
-class _Definition(Validated):
+class _Definition(InFiles):
     """Fields that all definitions share.
 
     `connect_timeout_s` limits the time until negotiation has ended; None waits as long as the
@@ -113,9 +156,9 @@ class _Definition(Validated):
     connect_timeout_s: Annotated[float, Field(gt=0)] | None = None
     idle_timeout_s: _Limit | None = None
     total_timeout_s: _Limit | None = None
+    ping_interval_s: _Seconds = 30.0
     restart: RestartPolicy = Field(default_factory=RestartPolicy.model_construct)
     watch: FileWatch = Field(default_factory=FileWatch.model_construct)
-    ping_interval_s: _Seconds = 30.0
 
     @property
     def fingerprint(self) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from pydantic import Field
-
-from mcp_progress_monitor.store.columns import Column, Flag, Moment, as_column, read
+from mcp_progress_monitor.store.columns import Column, Converted, Moment, as_column, read
 
 if TYPE_CHECKING:
     import sqlite3
@@ -72,7 +70,7 @@ class SavedAttempt(NamedTuple):
     number: int
     started_when: Moment
     ended_when: Moment | None
-    outcome: Annotated[SavedOutcome, Field(strict=False)]
+    outcome: Converted[SavedOutcome]
     detail: Column[str]
     client: Column[str] | None = None
 
@@ -88,7 +86,7 @@ class SavedChain(NamedTuple):
     id: ChainId
     origin: Column[Origin]
     token: Column[str]
-    is_usable: Flag
+    is_usable: Converted[bool]
     reason: Column[str]
     standing: Column[SavedProgress]
     created_when: Moment

@@ -6,8 +6,6 @@ import contextlib
 import gc
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from pydantic import ValidationError
-
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.store import chains, watched
 from mcp_progress_monitor.store import chains as statements
@@ -423,7 +421,7 @@ def _read(
     try:
         is_elsewhere = living is not None and bool(living({row["owner"]}))
         return chains.chain_of(row, is_elsewhere=is_elsewhere)
-    except ValidationError as error:
+    except ValueError as error:  # pydantic's, which is not imported for this
         detail = fault_of(error, SavedChain)
         raise UserError(
             ErrorDetails("This job cannot be read", "", "Forget it.", detail)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.store import watched
 from mcp_progress_monitor.store.chains import Origin, SavedProgress
-from mcp_progress_monitor.store.columns import Column, Flag, Moment, as_column, read
+from mcp_progress_monitor.store.columns import Column, Converted, Moment, as_column, read
 from mcp_progress_monitor.store.watched import WatchedEnding
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SavedTask(NamedTuple):
     id: SavedTaskId
     origin: Column[Origin]
     task: Column[str]
-    is_flat: Flag
+    is_flat: Converted[bool]
     standing: Column[TaskStanding]
     started_when: Moment
     began_when: Moment

@@ -112,7 +112,6 @@ def test_an_attempt_of_a_program_that_is_gone_was_interrupted(
         ("origin", '["s","k","{}","r","m",[]]', "origin: must be an object"),
         ("standing", '["5",null,null]', "standing: must be an integer"),
         ("reason", "7", "reason: must be a string"),
-        ("is_usable", "maybe", "is_usable: must be true or false"),
         ("created_when", "today", "created_when: must be a number"),
         ("updated_when", float("inf"), "updated_when: must be a finite number"),
     ],
