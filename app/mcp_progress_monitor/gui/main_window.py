@@ -558,7 +558,7 @@ class MainWindow(QMainWindow):
         self.recent_menu = recordings.addMenu("Open re&cent")
         recordings.addAction(do[commands.RECORDINGS])
         recordings.addSeparator()
-        recordings.addAction(do[commands.EXPORT])
+        recordings.addActions(do.some((commands.EXPORT, commands.SERVE)))
         recordings.addSeparator()
         recordings.addAction(do[commands.ASSOCIATE])
         self._jobs_menu = self.menuBar().addMenu("&Jobs")

@@ -189,6 +189,7 @@ class RecordingProgram(WindowProgram):
         self._build_shared(
             self.window, playback, appearance, tasks, self._options.data_dir, playback.path.name
         )
+        self.recordings.shown = playback.first_path
         self.findings.counted.connect(status.count_findings)
         self._set_up_window()
         self._join()

@@ -106,6 +106,13 @@ EXPORT: Final = _command(
 RECORDINGS: Final = _command(
     "recordings", "Reco&rdings…", "log", "Ctrl+H", "Manage recordings and how long they are kept"
 )
+SERVE: Final = _command(
+    "serve",
+    "&Serve a recording…",
+    "server",
+    "",
+    "Let a recording play its server, for clients and tests",
+)
 ASSOCIATE: Final = _command(
     "associate", "&File association…", "", "", "Open recording files with this program"
 )
@@ -192,6 +199,7 @@ WINDOW_COMMANDS: Final = (
     OPEN_RECORDING,
     EXPORT,
     RECORDINGS,
+    SERVE,
     ASSOCIATE,
     FIND,
     NEXT_MESSAGE,

@@ -19,7 +19,7 @@ from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.user_settings import RecordingChoices
-from mcp_progress_monitor.gui.window_commands import ASSOCIATE, OPEN_RECORDING, RECORDINGS
+from mcp_progress_monitor.gui.window_commands import ASSOCIATE, OPEN_RECORDING, RECORDINGS, SERVE
 from mcp_progress_monitor.imports.convert import SUFFIXES, convert
 from mcp_progress_monitor.path_checks import is_folder
 from mcp_progress_monitor.paths import program_command
@@ -82,15 +82,37 @@ class RecordingsController(QObject):
         self._remembers = remembers
         self.folder = RecordingsFolder(self._data_dir / FOLDER)
         self._dialog: RecordingsDialog | None = None
+        self.shown: Path | None = None
+        """The recording that the window shows; None for the window of live servers."""
         commands.join(self)
         recent.aboutToShow.connect(self._fill_recent)
         recent.triggered.connect(self._on_recent_triggered)
 
     @carries_out(OPEN_RECORDING)
     def ask_for_recording(self) -> None:
-        dialog = QFileDialog(
-            self._window, "Open a recording", fileMode=QFileDialog.FileMode.ExistingFile
-        )
+        self._ask_for_file("Open a recording").fileSelected.connect(self.open_recording)
+
+    @carries_out(SERVE)
+    def serve(self) -> None:
+        """Serve the recording that is shown, or the one that the user chooses."""
+        if self.shown is not None:
+            self.serve_recording(self.shown)
+        else:
+            self._ask_for_file("Serve a recording").fileSelected.connect(self.serve_recording)
+
+    @Slot(str)
+    def serve_recording(self, path: Path | str) -> None:
+        from mcp_progress_monitor.gui.recordings.serving import ServeDialog
+        from mcp_progress_monitor.gui.recordings.serving_controller import ServingController
+
+        dialog = ServeDialog(Path(path), self._window)
+        ServingController(dialog, Path(path), self._tasks)
+        # Not modal: the window shows the recording that the requests are about.
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.show()
+
+    def _ask_for_file(self, title: str) -> QFileDialog:
+        dialog = QFileDialog(self._window, title, fileMode=QFileDialog.FileMode.ExistingFile)
         others = " ".join(f"*{suffix}" for suffix in SUFFIXES)
         dialog.setNameFilters(
             [
@@ -101,8 +123,8 @@ class RecordingsController(QObject):
         )
         if is_folder(self.folder.path):
             dialog.setDirectory(str(self.folder.path))
-        dialog.fileSelected.connect(self.open_recording)
         open_dialog(dialog)
+        return dialog
 
     @Slot(object)
     @Slot(str)
