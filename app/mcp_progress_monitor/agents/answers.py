@@ -27,6 +27,7 @@ MOST_TEXT: Final = 4_000
 """Characters of an answer's text."""
 _SHORT: Final = 300
 _LONG: Final = 2_000
+_SCANNED: Final = 20_000  # characters of a text that are searched for secrets
 _MOST_MARKS: Final = 8
 _MOST_TICKS: Final = 20
 
@@ -195,7 +196,8 @@ _redaction: Final = Redaction()
 
 def quoted(text: str, limit: int = _SHORT) -> str:
     """Untrusted text without secrets, with everything visible, of at most `limit` characters."""
-    return formatting.elide(formatting.visible(_redaction.text(text[: 8 * limit])), limit)
+    # Much more than is shown: what is removed makes room for what follows, which may be cut.
+    return formatting.elide(formatting.visible(_redaction.text(text[:_SCANNED])), limit)
 
 
 def quoted_json(value: Any, limit: int = _LONG) -> str:
