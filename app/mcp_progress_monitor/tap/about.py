@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from mcp_progress_monitor.tap.naming import name_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -49,9 +51,9 @@ class About:
         variables: Iterable[str],
         rest: Rest,
     ) -> None:
-        """`name` defaults to that of the command."""
+        """`name` defaults to that of what the command runs."""
         self.command = command
-        self.name = (name or os.path.basename(command[0]) or "server")[:LONGEST_NAME]  # noqa: PTH119
+        self.name = (name or name_of(command))[:LONGEST_NAME]
         self.client = client
         self.variables = variables
         self.pid = 0  # of the server; known once it has a process

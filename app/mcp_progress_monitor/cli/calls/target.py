@@ -22,6 +22,7 @@ from mcp_progress_monitor.snapshots.definitions import (
     demo_definition,
     made_definition,
 )
+from mcp_progress_monitor.tap.naming import name_of
 from mcp_progress_monitor.validation import EMPTY, NOT_UTF8, violations
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def check_target(common: CommonOptions) -> None:
 def _found(common: CommonOptions) -> list[ServerDefinition]:
     if common.command is not None:
         command, *args = common.command
-        return [StdioDefinition(name=_name_of(command), command=command, args=tuple(args))]
+        return [StdioDefinition(name=name_of(common.command), command=command, args=tuple(args))]
     if common.url is not None:
         return [url_definition(common, common.url)]
     if common.config is not None or common.server is not None:
@@ -150,13 +151,6 @@ def _host_of(url: str) -> str:
     except ValueError:
         return "server"
     return f"{host}:{port}" if port else host
-
-
-def _name_of(command: str) -> str:
-    """A short name for a command: its file name without folder and extension."""
-    base = command.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    stem = base[:-4] if base.lower().endswith((".exe", ".cmd", ".bat")) else base
-    return stem or command or "server"
 
 
 def _adapted(found: ServerDefinition, common: CommonOptions) -> ServerDefinition:

@@ -17,6 +17,7 @@ from mcp_progress_monitor.path_checks import PathKind, expanded, is_closed, path
 from mcp_progress_monitor.protocol.secrets import is_secret_setting
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
 from mcp_progress_monitor.snapshots.limits import UsualLimit
+from mcp_progress_monitor.tap.naming import name_of
 from mcp_progress_monitor.validation import violations
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.snapshots.definitions import Era, ServerDefinition
-
-_RUNNERS: Final = {"python", "pythonw", "py", "node", "npx", "uvx", "uv", "bun", "bunx", "deno"}
-"""Programs that run a script or package, which is the better name."""
 
 
 def split_command(line: str) -> list[str]:
@@ -61,18 +59,8 @@ def usual_name(line: str, url: str, *, is_url: bool) -> str:
         words = split_command(line)
     except JsonInputError:
         return ""
-    program = Path(words[0]).stem
-    if program.rstrip("0123456789.") in _RUNNERS:
-        return next(filter(None, map(_said, words[1:])), program)
-    return program
-
-
-def _said(word: str) -> str:
-    """`my_server` of `my_server`, `server-files` of `@scope/server-files@2`; empty for options."""
-    if word.startswith("-") or word in {"run", "x", "tool"}:
-        return ""
-    package = word.rpartition("@")[0] or word
-    return Path(package).stem
+    name = name_of(words)
+    return name if any(map(str.isalnum, name)) else ""
 
 
 _REFERENCE: Final = re.compile(r"((?:Bearer|Basic|Token) )?\$\{(env|keyring):([^${}]+)\}")

@@ -140,9 +140,9 @@ def test_the_number_of_further_attempts_can_be_limited(engine: FakeEngine) -> No
 def test_a_named_server_stands_in_for_the_saved_one(engine: FakeEngine) -> None:
     assert main(["resume", "30", "50", "--", "python", "server.py"]) == 0
     assert engine.done == [
-        ("add", "python", "server.py"),
-        ("use", 3, "python"),
-        ("use", 5, "python"),
+        ("add", "server", "server.py"),
+        ("use", 3, "server"),
+        ("use", 5, "server"),
         ("resume", 3, None),
         ("resume", 5, None),
     ]

@@ -28,10 +28,10 @@ def config(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_command_is_a_server_named_after_its_program() -> None:
+def test_a_command_is_a_server_named_after_what_it_runs() -> None:
     found = one_server(CommonOptions(command=("/usr/bin/python", "server.py", "--fast")))
     assert found == StdioDefinition(
-        name="python", command="/usr/bin/python", args=("server.py", "--fast")
+        name="server", command="/usr/bin/python", args=("server.py", "--fast")
     )
 
 
