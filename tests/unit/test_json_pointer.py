@@ -1,7 +1,5 @@
 """A pointer leads to a part of a document."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

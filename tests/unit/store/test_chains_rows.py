@@ -3,7 +3,8 @@
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,9 +21,6 @@ from mcp_progress_monitor.store.chains import (
     SavedProgress,
 )
 from tests.unit.store.samples import ORIGIN, begun, opened, query
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Surrogates and NUL included: a server may send any of them.
 TEXT = st.text(st.characters(exclude_categories=()))

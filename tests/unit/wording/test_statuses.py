@@ -1,7 +1,5 @@
 """Statuses of tasks as text."""
 
-from __future__ import annotations
-
 from mcp_progress_monitor.wording.statuses import status_text
 
 
