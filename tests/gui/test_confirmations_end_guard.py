@@ -95,6 +95,21 @@ def is_done(program: Program, action: str, pid: int | None) -> bool:
     return not (is_there and state(program, "demo").is_up)
 
 
+async def test_an_open_question_leaves_out_jobs_that_end_meanwhile(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.gui.confirmations._LOOKED_AGAIN_MS", 20)
+    async with busy(data_dir) as program:
+        ask(program, "Disconnect")
+        (question,) = questions(program)
+        assert question.text() == "Disconnect demo and end 1 running job?"
+        await program.engine.calls.cancel(program.engine.jobs.ids()[0])
+        await until(lambda: question.text() == "Disconnect demo?")
+        assert question.informativeText() == ""
+        click(question, "Disconnect")
+        await until(lambda: is_done(program, "Disconnect", None))
+
+
 @pytest.mark.parametrize("action", FOUR)
 async def test_a_running_job_ends_only_when_the_user_agrees(data_dir: Path, action: str) -> None:
     async with busy(data_dir) as program:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
+_LOOKED_AGAIN_MS: Final = 1000
 _NAMED_AT_MOST: Final = 5
 _LONGEST_NAME: Final = 60
 _RUNNING: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU})
@@ -134,9 +135,21 @@ class EndQuestion(QMessageBox):
         self._jobs.update((job.id, job) for job in jobs)
         if server is not None and server not in self._servers:
             self._servers += (server,)
+        self._show()
+
+    def keep(self, running: Iterable[JobSnapshot]) -> None:
+        """Show only those of its jobs that are among `running`: others have ended meanwhile."""
+        left = {job.id: job for job in running if job.id in self._jobs}
+        if left.keys() != self._jobs.keys():
+            self._jobs = left
+            self._show()
+
+    def _show(self) -> None:
         found = list(self._jobs.values())
         _title, one, several, _button = _END_TEXTS[self.action]
         text = several if len(self._servers) > 1 else one
+        if not found:
+            text = text.replace(" and end {jobs}", "")
         self.setText(
             text.format(
                 server=one_line("".join(self._servers[:1]), _LONGEST_NAME),
@@ -380,6 +393,8 @@ class EndGuard(QObject):
         self._engine = engine
         self._settings = settings
         self._open: dict[EndAction, EndQuestion] = {}
+        self._second = QTimer(self, interval=_LOOKED_AGAIN_MS)
+        self._second.timeout.connect(self._on_second)
 
     @Slot()
     def quit(self) -> None:
@@ -422,6 +437,7 @@ class EndGuard(QObject):
             question.add(jobs, server)
             _show_again(self._parent)
             open_dialog(question)
+            self._second.start()
         else:
             question.add(jobs, server)
         question.raise_()
@@ -450,8 +466,17 @@ class EndGuard(QObject):
         }[action]
 
     @Slot()
+    def _on_second(self) -> None:
+        """Take the jobs that have ended out of the open questions."""
+        running = self.running()
+        for question in self._open.values():
+            question.keep(running)
+
+    @Slot()
     def _on_finished(self) -> None:
         self._open = {key: each for key, each in self._open.items() if each is not self.sender()}
+        if not self._open:
+            self._second.stop()
 
 
 def _show_again(window: QWidget) -> None:
