@@ -24,12 +24,16 @@ from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
     DISCOVER,
     INITIALIZE,
+    INITIALIZED,
     META,
+    OF_TASKS,
     PROGRESS,
     PROGRESS_TOKEN,
     RELATED_TASK,
+    SERVER_KEY,
     STATUS_METHODS,
     TASK_ID,
+    VERSION_KEY,
 )
 from mcp_progress_monitor.serving.lines import Place, RecordedLines, RecordedMessage
 
@@ -47,6 +51,14 @@ _CANDIDATES: Final = 50
 _COMPARED: Final = 2_000  # characters of their arguments
 _VARYING: Final = frozenset({META, "inputResponses", "requestState"})
 """Parameters that differ from call to call; those of the answers to a server's questions too."""
+_CAPABILITIES: Final = {
+    "tools": "tools",
+    "resources": "resources",
+    "prompts": "prompts",
+    "logging": "logging",
+    "completion": "completions",
+}
+"""The capability that the methods with a prefix need."""
 _OPENINGS: Final = frozenset({INITIALIZE, DISCOVER})
 
 
@@ -74,6 +86,7 @@ class StepKind(enum.Enum):
     ASKED = enum.auto()  # a request of the server, with its id replaced
     ANSWERED = enum.auto()  # the client's reply to it
     CANCELLED = enum.auto()  # the client cancelled the request
+    INITIALIZED = enum.auto()  # the client ended the handshake that the request began
     REPLY = enum.auto()  # the reply, with its id replaced
     STDERR = enum.auto()
 
@@ -106,6 +119,10 @@ class RecordedServer:
         self.name = name
         self.others: set[str] = set()
         """The other servers of the recording."""
+        self.revision = ""
+        """The revision that requests name themselves, since 2026-07-28; empty if none does."""
+        self.info: JsonObject = {}
+        """The server as replies describe it, since 2026-07-28."""
         self.is_indexed = False
         self.left_out = 0
         """Requests beyond `MOST_EXCHANGES`, which cannot be played."""
@@ -128,6 +145,12 @@ class RecordedServer:
     @property
     def has_opening(self) -> bool:
         return any((method, "") in self._by_name for method in _OPENINGS)
+
+    @property
+    def capabilities(self) -> JsonObject:
+        """The capabilities that the recorded requests need."""
+        kinds = {method.partition("/")[0] for method, _ in self._by_name}
+        return {_CAPABILITIES[kind]: {} for kind in sorted(kinds & _CAPABILITIES.keys())}
 
     @property
     def count(self) -> int:
@@ -174,10 +197,16 @@ class RecordedServer:
             self._by_key.setdefault(key_of(method, message.params), []).append(number)
             self._by_name.setdefault((method, name), []).append(number)
             waiting[canonical(message.id)] = number
+            revision = as_object(message.params.get(META)).get(VERSION_KEY)
+            if not self.revision and isinstance(revision, str):
+                self.revision = revision
         elif channel is Channel.RECEIVED and message.is_reply:
             ended = waiting.pop(canonical(message.id), None)
             if ended is not None:
                 exchange = self._exchanges[ended]
+                if self.revision and not self.info:
+                    meta = as_object(as_object(message.members.get("result")).get(META))
+                    self.info = as_object(meta.get(SERVER_KEY))
                 self._exchanges[ended] = exchange._replace(
                     is_answered=True,
                     is_alone=not waiting,
@@ -245,11 +274,14 @@ class _Follower:
     """Follows one exchange through the lines after its request."""
 
     def __init__(self, server: RecordedServer, exchange: Exchange) -> None:
+        self._recorded = server.lines
         self._lines = server.lines.read(exchange.place)
         self._exchange = exchange
         self._began_at: float | None = None
         self._token: Any = None
         self._task: Any = None
+        self._is_task_known = exchange.method.startswith(OF_TASKS)
+        """Requests about a task get no more of its messages: those belong to what created it."""
         self._later: set[bytes] = set()  # requests made after this one that are open
         self._asked: set[bytes] = set()
         self._is_over = self._is_last = False
@@ -264,6 +296,8 @@ class _Follower:
             elif self._began_at is None:
                 self._begin(line.at, line.messages())
             else:
+                if not self._is_task_known and _names_task(line):
+                    yield from self._learn_task(line)
                 yield from self._of_line(line, max(0.0, line.at - self._began_at))
             if self._is_over:
                 return
@@ -291,6 +325,18 @@ class _Follower:
             if message.is_request and message.id == self._exchange.id:
                 self._token = as_object(message.params.get(META)).get(PROGRESS_TOKEN)
 
+    def _learn_task(self, line: RecordedLine) -> Iterator[None]:
+        """Look ahead for the task in the reply: its messages may come before."""
+        self._is_task_known = True
+        for later in self._recorded.read(line.place, _ID):
+            if later is None:
+                yield None
+            elif later.connection == line.connection and later.channel is Channel.RECEIVED:
+                for message in later.messages():
+                    if message.is_reply and message.id == self._exchange.id:
+                        self._task = _created_task(message)
+                        return
+
     @property
     def _is_mine(self) -> bool:
         """True where a message that names no request belongs to this one."""
@@ -307,6 +353,8 @@ class _Follower:
             return StepKind.ANSWERED if canonical(message.id) in self._asked else None
         elif message.method == CANCELLED and message.params.get("requestId") == self._exchange.id:
             return StepKind.CANCELLED
+        elif message.method == INITIALIZED and self._exchange.method == INITIALIZE:
+            return StepKind.INITIALIZED
         return None
 
     def _received(self, message: RecordedMessage) -> StepKind | None:
@@ -331,15 +379,26 @@ class _Follower:
             self._later.discard(canonical(message.id))
             return None
         self._is_replied = True
-        result = as_object(message.members.get("result"))
-        self._task = as_object(result.get("task")).get(TASK_ID, result.get(TASK_ID))
+        if not self._exchange.method.startswith(OF_TASKS):
+            self._task, self._is_task_known = _created_task(message), True
         return StepKind.REPLY
 
 
 _WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
 _ID: Final = b'"id"'
 """In the bytes of every request and reply, but of few messages of a flood."""
+_TASK: Final = f'"{TASK_ID}"'.encode()
 _CLOSED: Final = (b'{"event":"closed"', b'{"event":"failed"')
+
+
+def _names_task(line: RecordedLine) -> bool:
+    """Tell whether a message of the server may be about a task; replies are looked at later."""
+    return line.channel is Channel.RECEIVED and _TASK in line.raw and b'"method"' in line.raw
+
+
+def _created_task(reply: RecordedMessage) -> Any:
+    result = as_object(reply.members.get("result"))
+    return as_object(result.get("task")).get(TASK_ID, result.get(TASK_ID))
 
 
 def key_of(method: str, params: JsonObject) -> bytes:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 PATH: Final = "/mcp"
 _CHUNK: Final = 64 * 1024
+_OPENS_S: Final = 5.0
+"""How long messages wait for the `GET` stream of a client that has not opened one yet."""
 _LARGEST_HEAD: Final = 256 * 1024
 _LARGEST_BODY: Final = 128 * 1024 * 1024
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
@@ -63,9 +65,29 @@ class _Request(NamedTuple):
 class _HttpSession:
     """One client, and its `GET` stream if it has one."""
 
-    def __init__(self, client: ServedClient) -> None:
+    def __init__(self, client: ServedClient, *, may_listen: bool = True) -> None:
         self.client = client
-        self.listen: Callable[[bytes], Awaitable[None]] | None = None
+        self._may_listen = may_listen
+        self._listen: Callable[[bytes], Awaitable[None]] | None = None
+        self._opened = anyio.Event()
+
+    async def tell(self, raw: bytes) -> None:
+        """Send on the `GET` stream; clients open it after the handshake, so it may come later."""
+        if not self._opened.is_set() and self._may_listen:
+            with anyio.move_on_after(_OPENS_S):
+                await self._opened.wait()
+            self._may_listen = self._opened.is_set()
+        if self._listen is not None:
+            with contextlib.suppress(*_GONE):
+                await self._listen(raw)
+
+    def begin(self, listen: Callable[[bytes], Awaitable[None]]) -> None:
+        self._listen = listen
+        self._opened.set()
+
+    def end(self, listen: Callable[[bytes], Awaitable[None]]) -> None:
+        if self._listen == listen:
+            self._listen = None
 
 
 class _Stream:
@@ -92,9 +114,8 @@ class _Stream:
         for each in [raw] if faults is None else await faults.changed("server", raw):
             if not self.is_over:
                 await self._send(each)
-            elif self._session.listen is not None:
-                with contextlib.suppress(*_GONE):
-                    await self._session.listen(each)
+            else:
+                await self._session.tell(each)
 
     def stderr(self, raw: bytes) -> None:
         """Drop the line: over HTTP, a client sees no standard error."""
@@ -140,7 +161,7 @@ class HttpServing:
         assert self._listener is not None  # noqa: S101  # opened before
         async with self._listener, anyio.create_task_group() as tasks:
             self._tasks = tasks
-            self._without = self._new_session()
+            self._without = self._new_session(may_listen=False)
             tasks.start_soon(self._server.index)
             tasks.start_soon(self._listener.serve, self._serve)
             if self._faults is not None:
@@ -149,9 +170,10 @@ class HttpServing:
             await stop.wait()
             tasks.cancel_scope.cancel()
 
-    def _new_session(self) -> _HttpSession:
+    def _new_session(self, *, may_listen: bool = True) -> _HttpSession:
         assert self._tasks is not None  # noqa: S101  # it runs
-        return _HttpSession(ServedClient(self._server, self._options, self._tasks, self._report))
+        client = ServedClient(self._server, self._options, self._tasks, self._report)
+        return _HttpSession(client, may_listen=may_listen)
 
     async def _serve(self, stream: SocketStream) -> None:
         """Answer one connection; an internal error ends only that one."""
@@ -291,11 +313,11 @@ class _Connection:
             await self._answer(405, "There is no stream without a session")
             return
         await self._begin_stream([(SESSION, name)])
-        session.listen = self._send_event
+        session.begin(self._send_event)
         try:
             await self._until_gone(anyio.sleep_forever)
         finally:
-            session.listen = None
+            session.end(self._send_event)
 
     async def _until_gone(self, work: Callable[[], Awaitable[Any]]) -> None:
         """Do something unless the client closes the connection meanwhile."""

@@ -20,9 +20,11 @@ from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
     DISCOVER,
     INITIALIZE,
+    INITIALIZED,
     META,
     PING,
     PROGRESS_TOKEN,
+    SERVER_KEY,
     STREAMS,
 )
 from mcp_progress_monitor.serving.exchanges import StepKind, key_of, named_by
@@ -43,6 +45,10 @@ _NOT_RECORDED: Final = -32601
 _NO_MATCH: Final = -32602
 _ENDED: Final = -32603
 _SHOWN: Final = 200
+_CANCEL_S: Final = 2.0
+"""How long a recorded cancel waits for the client's own."""
+_BEFORE_REPLY_S: Final = 0.01
+"""Clients that read progress together with its reply may lose it, as the TypeScript SDK 1 does."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -108,6 +114,8 @@ class ServedClient:
         self._report = report
         self._turns: dict[bytes, int] = {}
         """How often each request was made."""
+        self.initialized = anyio.Event()
+        """Set once the client has ended its handshake."""
         self._playing: dict[bytes, _Playing] = {}
         self._answers: dict[bytes, anyio.Event] = {}
         """Questions that this client has yet to answer, by the JSON of their ids."""
@@ -130,6 +138,8 @@ class ServedClient:
                 answered = self._answers.pop(canonical(message.id), None)
                 if answered is not None:
                     answered.set()
+            elif message.method == INITIALIZED:
+                self.initialized.set()
             elif message.method == CANCELLED:
                 playing = self._playing.get(canonical(message.params.get("requestId")))
                 if playing is not None:
@@ -138,6 +148,7 @@ class ServedClient:
 
     def cancel_all(self) -> None:
         """End everything that is being played, as for a client that is gone."""
+        self.initialized.set()
         for playing in self._playing.values():
             playing.cancel()
 
@@ -199,14 +210,20 @@ class ServedClient:
 
     def _opening(self, message: RecordedMessage, revision: str) -> bytes:
         """The reply to an opening that the recording does not have."""
-        if message.method == DISCOVER or self._server.has_opening:
+        server = self._server
+        is_per_request = bool(server.revision)
+        if (message.method == DISCOVER) is not is_per_request or server.has_opening:
             self._report(f"{message.method}: not in the recording", is_odd=True)
             return _error(message.id, _NOT_RECORDED, f"{message.method} is not in the recording")
         what = f"{message.method}: the recording has no opening; a minimal one was made up"
         self._report(what, is_odd=True)
-        capabilities: JsonObject = {"tools": {}, "resources": {}, "prompts": {}, "logging": {}}
-        info = {"name": self._server.name or "recording", "version": "0"}
-        opening = {"protocolVersion": revision, "capabilities": capabilities, "serverInfo": info}
+        info = server.info or {"name": server.name or "recording", "version": "0"}
+        opening: JsonObject = {"capabilities": server.capabilities}
+        if is_per_request:
+            opening |= {"supportedVersions": [server.revision], "resultType": "complete"}
+            opening |= {"ttlMs": 0, "cacheScope": "private", META: {SERVER_KEY: info}}
+        else:
+            opening |= {"protocolVersion": revision, "serverInfo": info}
         return _reply(message.id, opening)
 
     def _missing(self, method: str, params: JsonObject, closest: Exchange | None) -> str:
@@ -245,6 +262,7 @@ class _Play:
         self._speed = options.times_faster
         self._origin = playing.began_at
         self._is_cancel_played = False
+        self._has_ticked = False
 
     async def run(self, steps: Iterator[Step | None]) -> None:
         """Send what was sent then, at its pace.
@@ -263,7 +281,12 @@ class _Play:
                 self._is_cancel_played = step.kind is StepKind.CANCELLED
                 self._restart_clock(step)
             elif step.kind is StepKind.CANCELLED:
-                break
+                if not await self._is_cancelled_as_well():
+                    why = "The recorded client cancelled this request here"
+                    await outlet.send(_error(playing.message.id, _ENDED, why))
+                    return
+                self._is_cancel_played = True
+                self._restart_clock(step)
             elif _REMOVED.search(step.raw) and not self._options.allows_redacted:
                 why = "The recording's answer has secrets removed. Use --allow-redacted to send it"
                 await outlet.send(_error(playing.message.id, _ENDED, why))
@@ -274,8 +297,6 @@ class _Play:
             await playing.cancelled.wait()
         if not (playing.replied.is_set() or playing.cancelled.is_set()):
             why = "The recording has no reply to this request"
-            if self._exchange.is_answered:
-                why = "The recorded client cancelled this request here"
             await outlet.send(_error(playing.message.id, _ENDED, why))
 
     async def _wait_for(self, step: Step) -> None:
@@ -290,6 +311,11 @@ class _Play:
         with anyio.move_on_at(due):
             await self._playing.cancelled.wait()
 
+    async def _is_cancelled_as_well(self) -> bool:
+        with anyio.move_on_after(_CANCEL_S):
+            await self._playing.cancelled.wait()
+        return self._playing.cancelled.is_set()
+
     def _restart_clock(self, step: Step) -> None:
         """Let what follows a step be due as long after now as it came after that step."""
         self._origin = anyio.current_time() - step.after_s / self._speed
@@ -303,7 +329,10 @@ class _Play:
                 if playing.token is not None:
                     keys = ("params", PROGRESS_TOKEN)
                     await outlet.send(_with_value(step.raw, keys, playing.token))
+                    self._has_ticked = True
             case StepKind.REPLY:
+                if self._has_ticked and self._speed > 1:
+                    await anyio.sleep(_BEFORE_REPLY_S)
                 await outlet.send(_with_value(step.raw, ("id",), playing.message.id))
                 playing.replied.set()
             case StepKind.ASKED:
@@ -312,6 +341,9 @@ class _Play:
                 await outlet.send(_with_value(step.raw, ("id",), identity))
             case StepKind.ANSWERED:
                 await playing.questions[canonical(step.id)].wait()
+                self._restart_clock(step)
+            case StepKind.INITIALIZED:
+                await self._client.initialized.wait()
                 self._restart_clock(step)
             case _:
                 await outlet.send(step.raw)

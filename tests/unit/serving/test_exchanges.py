@@ -83,6 +83,34 @@ async def test_a_task_is_followed_beyond_its_reply(tmp_path: Path) -> None:
     assert kinds(steps) == [StepKind.REPLY, StepKind.TICK, StepKind.SENT]
 
 
+def of_task(status: str) -> dict[str, Any]:
+    return notification("notifications/tasks/status", taskId="t-1", status=status)
+
+
+async def test_what_a_task_says_before_the_reply_that_names_it_is_its_own(tmp_path: Path) -> None:
+    created = answer(1, task={"taskId": "t-1", "status": "working"})
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1)), tap.received(of_task("working")), tap.received(created))
+    tap.write(tap.sent(call(2, n=2)), tap.received(of_task("failed")), tap.received(answer(2)))
+    own, other = await steps_of(tap.path), await steps_of(tap.path, {"n": 2})
+    assert kinds(own) == [StepKind.SENT, StepKind.REPLY, StepKind.SENT]
+    assert kinds(other) == [StepKind.REPLY]
+
+
+async def test_what_a_task_says_follows_no_request_about_it(tmp_path: Path) -> None:
+    created = answer(1, task={"taskId": "t-1", "status": "working"})
+    poll = {"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {"taskId": "t-1"}}
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1)), tap.received(created), tap.sent(poll))
+    tap.write(tap.received(answer(2, taskId="t-1", status="working")))
+    tap.write(tap.received(of_task("completed")))
+    server = await indexed(tap.path)
+    found = (await server.find("tasks/get", {"taskId": "t-1"}, 0)).exchange
+    assert found is not None
+    assert kinds([step for step in server.steps(found) if step]) == [StepKind.REPLY]
+    assert kinds(await steps_of(tap.path)) == [StepKind.REPLY, StepKind.SENT]
+
+
 async def test_a_recorded_cancel_is_a_step(tmp_path: Path) -> None:
     tap = HandTap(tmp_path)
     tap.write(tap.sent(call(1)), tap.sent(cancelled(1)), tap.received(answer(1)))

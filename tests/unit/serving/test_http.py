@@ -79,11 +79,27 @@ async def test_what_follows_a_reply_goes_to_the_clients_stream(tmp_path: Path) -
         async with client.stream("GET", "/mcp", headers=session) as stream:
             response = await client.post("/mcp", json=call(5), headers=session)
             with anyio.fail_after(10):
-                async for line in stream.aiter_lines():
-                    if line.startswith("data: "):
-                        break
+                lines = [line async for line in _until_data(stream)]
     assert messages(response) == [answer(5)]
-    assert json.loads(line.removeprefix("data: ")) == log("late")
+    assert json.loads(lines[-1].removeprefix("data: ")) == log("late")
+
+
+async def test_what_follows_a_reply_waits_for_a_stream_that_opens_later(tmp_path: Path) -> None:
+    async with served(recorded(tmp_path)) as client:
+        opened = await client.post("/mcp", json=_INITIALIZE)
+        session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+        await client.post("/mcp", json=call(5), headers=session)
+        async with client.stream("GET", "/mcp", headers=session) as stream:
+            with anyio.fail_after(10):
+                lines = [line async for line in _until_data(stream)]
+    assert json.loads(lines[-1].removeprefix("data: ")) == log("late")
+
+
+async def _until_data(stream: httpx2.Response) -> AsyncIterator[str]:
+    async for line in stream.aiter_lines():
+        yield line
+        if line.startswith("data: "):
+            return
 
 
 async def test_notifications_are_accepted(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.serving import session
 from mcp_progress_monitor.serving.session import ServedClient, ServeOptions
 from tests.taps import HandTap
 from tests.unit.serving.recordings import answer, call, cancelled, indexed, log, notification, tick
@@ -153,6 +155,60 @@ async def test_a_cancel_that_was_recorded_is_followed_by_what_followed_it(tmp_pa
     assert sent.messages == [log("begun"), answer(9, stopped=True)]
 
 
+async def test_a_recorded_cancel_waits_for_the_clients(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1)), tap.received(log("begun")), tap.sent(cancelled(1)), tap.closed())
+    sent, server = Sent(), await indexed(tap.path)
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            client = ServedClient(server, AT_ONCE, tasks, sent.report)
+            await client.take(json.dumps(call(9)).encode(), sent)
+            await sent.first.wait()
+            await anyio.sleep(0.05)
+            await client.take(json.dumps(cancelled(9)).encode(), sent)
+    assert sent.messages == [log("begun")]
+
+
+async def test_a_client_that_does_not_cancel_where_the_recorded_did_gets_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_CANCEL_S", 0.05)
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1)), tap.sent(cancelled(1)), tap.closed())
+    (refused,) = (await played(tap.path, call(9))).messages
+    assert "cancelled this request here" in refused["error"]["message"]
+
+
+async def test_what_followed_the_handshake_waits_for_its_end(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.handshake(), tap.received(notification("notifications/tools/list_changed")))
+    sent, server = Sent(), await indexed(tap.path)
+    initialize = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": {}}
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            client = ServedClient(server, AT_ONCE, tasks, sent.report)
+            (replied,) = await client.take(json.dumps(initialize).encode(), sent)
+            await replied.wait()
+            await anyio.sleep(0.05)
+            assert [each["id"] for each in sent.messages] == [7]
+            ended = notification("notifications/initialized")
+            await client.take(json.dumps(ended).encode(), sent)
+    assert sent.messages[1]["method"] == "notifications/tools/list_changed"
+
+
+async def test_the_last_progress_comes_before_its_reply_at_any_speed(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1, token="a")), tap.received(tick("a", 1)), tap.received(answer(1)))
+    sent, server = Sent(), await indexed(tap.path)
+    async with anyio.create_task_group() as tasks:
+        client = ServedClient(server, AT_ONCE, tasks, sent.report)
+        await client.take(json.dumps(call(9, token="b")).encode(), sent)
+        await sent.first.wait()
+        await checkpoint()
+        assert sent.messages == [tick("b", 1)]  # a read of this moment finds no reply
+    assert sent.messages == [tick("b", 1), answer(9)]
+
+
 async def test_a_cancel_that_was_not_recorded_ends_the_request_silently(tmp_path: Path) -> None:
     tap = HandTap(tmp_path)
     tap.write(tap.sent(call(1)), tap.received(answer(1), 60))
@@ -190,6 +246,21 @@ async def test_a_recording_without_an_opening_is_served_with_a_minimal_one(tmp_p
     sent = await played(tap.path, opening)
     assert sent.messages[0]["result"]["protocolVersion"] == "2025-06-18"
     assert "no opening" in sent.odd[0]
+
+
+async def test_requests_that_name_their_revision_need_no_opening(tmp_path: Path) -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+    info = {"io.modelcontextprotocol/serverInfo": {"name": "db", "version": "3"}}
+    recorded = call(1)
+    recorded["params"]["_meta"] = meta
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(recorded), tap.received(answer(1, _meta=info)))
+    discover = {"jsonrpc": "2.0", "id": 0, "method": "server/discover", "params": {"_meta": meta}}
+    sent = await played(tap.path, discover, {**discover, "method": "initialize"})
+    made, refused = sent.messages
+    assert made["result"]["supportedVersions"] == ["2026-07-28"]
+    assert (made["result"]["_meta"], made["result"]["capabilities"]) == (info, {"tools": {}})
+    assert refused["error"]["code"] == -32601
 
 
 async def test_lines_that_are_no_messages_get_an_error(tmp_path: Path) -> None:
