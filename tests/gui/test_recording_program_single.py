@@ -112,8 +112,7 @@ async def test_without_a_socket_there_are_several_windows(tmp_path: Path) -> Non
     long = tmp_path / ("x" * 120)
     long.mkdir()
     assert not SingleInstance(tmp_path / "a.mcprec", long, parent).is_listening
-    assert not SingleInstance(
-        tmp_path / "a.mcprec", tmp_path / "gone" / "deep", parent
-    ).is_listening
+    (tmp_path / "file").touch()
+    assert not SingleInstance(tmp_path / "a.mcprec", tmp_path / "file", parent).is_listening
     assert not brought_to_front(tmp_path / "a.mcprec", long)
     parent.deleteLater()
