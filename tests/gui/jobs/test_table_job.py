@@ -64,6 +64,20 @@ def _tick(jobs: JobsModel, numbers: Iterable[int] = _JOBS) -> None:
     jobs.apply(ChangeSet(progressed=frozenset(numbers)))
 
 
+def test_names_that_begin_alike_are_told_apart_in_a_narrow_column(
+    jobs: JobsModel, table: JobTable, source: FakeJobs
+) -> None:
+    names = [f"github_{'enterprise_' * 20}create_{end}" for end in ("draft", "reviewed")]
+    held = source.held[1]
+    painted = []
+    for name in names:
+        source.put(held._replace(name=name))
+        jobs.apply(ChangeSet(moved=frozenset({1}), progressed=frozenset({1})))
+        assert name in {table.model().index(row, Column.JOB).data() for row in range(3)}
+        painted.append(table.viewport().grab().toImage())
+    assert painted[0] != painted[1]
+
+
 def _in_sight(table: JobTable) -> range:
     rows = [index.row() for index in table.in_sight()]
     return range(rows[0], rows[-1] + 1)

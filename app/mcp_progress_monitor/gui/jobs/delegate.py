@@ -248,7 +248,10 @@ class JobCells:
         self._draw_icon(row.painter, left, top, side, state_icon(shown.state), shown.tone)
         left += side + GAP
         room = self._paint_signs(row, shown, end)
-        self._write(row, faces.heavy, row.first, left, end - left - room, shown.name, Tone.TEXT)
+        width = end - left - room
+        # Names of one server's tools often begin alike, and differ at their ends.
+        name = faces.heavy.elided(shown.name, width, in_middle=True)
+        self._write(row, faces.heavy, row.first, left, width, name, Tone.TEXT)
         text, line = shown.summary, row.second
         self._write(row, faces.second, line, left, end - left, text, Tone.MUTED, is_kept=True)
 
@@ -271,7 +274,8 @@ class JobCells:
     def _paint_server(self, row: _Place, left: int, width: int) -> None:
         faces = row.faces
         shown: ServerCell = row.row.cell(Column.SERVER)
-        self._write(row, faces.first, row.first, left, width, shown.server, Tone.TEXT)
+        server = faces.first.elided(shown.server, width, in_middle=True)
+        self._write(row, faces.first, row.first, left, width, server, Tone.TEXT)
         text = shown.below
         if shown.is_watched:
             side = round(faces.second.height * 0.9)

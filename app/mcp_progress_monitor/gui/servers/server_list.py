@@ -112,7 +112,8 @@ class ServerDelegate(SideDelegate):
         room = self.paint_badge(painter, faces, place, index.data(BADGE))
         place.adjust(0, 0, -room, 0)
         ink = Tone.TEXT if row.server.state.is_up else Tone.MUTED
-        self.write(painter, faces.heavy, place, formatting.one_line(row.name), ink)
+        name = faces.heavy.elided(formatting.one_line(row.name), place.width(), in_middle=True)
+        self.write(painter, faces.heavy, place, name, ink)
         place = QRect(area.left(), place.top() + heights[0], area.width(), heights[1])
         tone = face.tone if face.is_trouble else Tone.MUTED
         for line in lines:
