@@ -91,14 +91,13 @@ class JsonTree(QTreeView):
     def offer_filters(self) -> None:
         """Add menu actions that filter the traffic by a value, and that find its bytes."""
         first = self.actions()[0]
+        self._raw = CommandAction(SHOW_BYTES, self)
+        self._raw.triggered.connect(self._on_bytes)
         self._filter = CommandAction(FILTER_VALUE, self)
         self._filter.triggered.connect(self._on_filter)
         self._exclude = CommandAction(EXCLUDE_VALUE, self)
         self._exclude.triggered.connect(self._on_exclude)
-        raw = CommandAction(SHOW_BYTES, self)
-        raw.triggered.connect(self._on_bytes)
-        self.insertAction(first, raw)
-        for action in (self._filter, self._exclude):
+        for action in (self._raw, self._filter, self._exclude):
             action.setEnabled(False)
             self.insertAction(first, action)
         separator = QAction(self)
@@ -159,6 +158,7 @@ class JsonTree(QTreeView):
     @Slot(QModelIndex, QModelIndex)
     def _on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
         is_plain = current.isValid() and _is_plain(self._model.node(current))
+        self._raw.setEnabled(current.isValid())
         self._filter.setEnabled(is_plain)
         self._exclude.setEnabled(is_plain)
 
