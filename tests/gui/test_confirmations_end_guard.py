@@ -118,7 +118,7 @@ async def test_a_running_job_ends_only_when_the_user_agrees(data_dir: Path, acti
         ask(program, action)
         (question,) = questions(program)
         assert "1 running job?" in question.text()
-        assert "Lost, because no resume token was saved:\n• phases, demo" in (
+        assert "Will be lost, as no resume token is saved:\n• phases, demo" in (
             question.informativeText()
         )
         click(question, "Cancel")

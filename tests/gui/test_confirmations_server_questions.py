@@ -24,7 +24,7 @@ def test_what_is_lost_is_reported_and_only_the_yes_removes(qtbot: QtBot) -> None
     assert question.textFormat() is Qt.TextFormat.PlainText
     assert "<b>db</b>" in question.text()
     assert "2 running jobs" in question.informativeText()
-    assert "Lost, because no resume token was saved:\n• <b>export, local-db, 63.2\u00a0%" in (
+    assert "Will be lost, as no resume token is saved:\n• <b>export, local-db, 63.2\u00a0%" in (
         question.informativeText()
     )
     assert "settings will be deleted" in question.informativeText()

@@ -251,7 +251,7 @@ async def test_the_user_of_a_terminal_is_asked_before_it_is_resumed(place: Place
 
     def asked(answer: bytes, *expected: str) -> int:
         with Terminal(*args, "--auto-resume") as user:
-            user.expect("Agent ran this server.")
+            user.expect("Agent started this server.")
             user.expect(str(place.state_dir))  # what would be run
             user.expect("Approve?")
             user.press(answer)

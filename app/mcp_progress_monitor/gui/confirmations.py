@@ -95,7 +95,7 @@ def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
     saved = [job for job in jobs if job.task is None and job.chain is not None]
     lost = [job for job in jobs if job.task is None and job.chain is None]
     parts = (
-        ("Lost, because no resume token was saved:", lost),
+        ("Will be lost, as no resume token is saved:", lost),
         ("Resumable from the saved token:", saved),
         ("Tasks that can be followed later if the server keeps them:", tasks),
     )

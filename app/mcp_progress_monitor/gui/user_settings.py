@@ -67,7 +67,7 @@ class AppearanceSettings(Section, key="appearance", title="Appearance", icon="im
         saved=("appearance", "scheme"),
     )
     percent = Choice(
-        "&Size of text",
+        "Text &size",
         "Set the size of all text, relative to the system's",
         100,
         choices={each: f"{each} %" for each in (80, 90, 100, 110, 125, 150, 175, 200)},

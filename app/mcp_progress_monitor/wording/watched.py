@@ -50,7 +50,7 @@ def why_approve(client: str, *, has_url: bool) -> str:
     name = _short(client)
     if has_url:
         return f"{name} used this server. This program connects to it as well."
-    return f"{name} ran this server. This program starts it again on a connection of its own."
+    return f"{name} started this server. This program will start its own copy of it."
 
 
 def unknown_values(missing: Sequence[str], hidden_count: int) -> str:

@@ -115,7 +115,7 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
         await until(lambda: len(dialogs(qapp)) == 1)
         (dialog,) = dialogs(qapp)
         said = " ".join(label.text() for label in dialog.findChildren(QLabel))
-        assert "Agent ran this server." in said
+        assert "Agent started this server." in said
         assert program.engine.servers.names() == ()
         dialog.reject()
         await until(lambda: not dialogs(qapp))

@@ -99,7 +99,7 @@ def test_what_is_done_here_names_the_client() -> None:
 
 
 def test_what_an_approval_is_for() -> None:
-    assert watched.why_approve("Cursor", has_url=False).startswith("Cursor ran this server. ")
+    assert watched.why_approve("Cursor", has_url=False).startswith("Cursor started this server. ")
     reported = "Cursor used this server. This program connects to it as well."
     assert watched.why_approve("Cursor", has_url=True) == reported
 

@@ -191,7 +191,7 @@ class StatisticsDialog(QDialog):
         titles.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         table.activated.connect(self._on_activated)
         about = plain_label(
-            self, "Times include only answered calls. Press Enter to list the calls in a row."
+            self, "Times include only answered calls. Press Enter to show the calls of a row."
         )
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         refresh = buttons.addButton("&Refresh", QDialogButtonBox.ButtonRole.ActionRole)
