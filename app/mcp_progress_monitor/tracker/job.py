@@ -251,7 +251,7 @@ class Job:
 
     def fall(self, tick: PlainTick) -> Finding:
         """Handle a tick that is plain but for a number that has not increased."""
-        number, (_, at, _), _, _, progress, total, message = tick
+        number, (_, at, _), _, _, progress, _, message = tick
         history = self.history
         if history is None:
             history = self.history = ProgressHistory(at)
@@ -263,8 +263,6 @@ class Job:
         self.odd_count += 1
         self.ticks.append(tick)
         self.progress, self.last = progress, tick
-        if total is not None:  # the same, but it may be 1.0 instead of 1
-            self.total = self.known_total = self.limit = total
         history.gaps.add(at)
         history.chart.add(at, as_float(progress))
         if message is not None:
@@ -390,7 +388,9 @@ class Job:
         before, total = self.total, fact.total
         if total is None and fact.findings:
             return  # unreadable, which is already marked
-        if before is not None and total != before and not self.is_fresh:
+        if total == before:
+            total = before  # 50 and 50.0 are one total, written as it first was
+        elif before is not None and not self.is_fresh:
             self.marks.note(rules.TOTAL_CHANGED, fact.number, total, before)
         self.total = total
         self.limit = _ENDLESS if total is None else total

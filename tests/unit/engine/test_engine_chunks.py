@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.checking.judge import SessionChecker
@@ -45,6 +45,8 @@ _messages = st.one_of(
     st.builds(request, st.integers(0, 3), st.just("ping")),
     st.builds(progress, st.sampled_from(["unknown", "7", None]), st.integers(0, 3)),
 )
+_EQUAL = [{"total": 50}, {"total": 50.0}, {}, {"total": 50.0}, {"total": 50}]
+"""A total that is written in two ways, and left out."""
 _batches = st.lists(_messages, min_size=1, max_size=20)
 _lines = st.lists(
     st.one_of(
@@ -139,6 +141,7 @@ class Session:
     st.lists(_lines, min_size=1, max_size=3),
     st.sampled_from(["2025-03-26", "2025-11-25", "2024-11-05"]),
 )
+@example([[encode(progress("a", n, **more)) for n, more in enumerate(_EQUAL)]], "2025-11-25")
 def test_a_chunk_is_kept_as_its_messages_are_one_by_one(
     chunks: list[list[bytes]], revision: str
 ) -> None:
