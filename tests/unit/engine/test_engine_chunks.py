@@ -45,7 +45,7 @@ _messages = st.one_of(
     st.builds(request, st.integers(0, 3), st.just("ping")),
     st.builds(progress, st.sampled_from(["unknown", "7", None]), st.integers(0, 3)),
 )
-_EQUAL = [{"total": 50}, {"total": 50.0}, {}, {"total": 50.0}, {"total": 50}]
+_EQUAL: list[dict[str, Any]] = [{"total": 50}, {"total": 50.0}, {}, {"total": 50.0}, {"total": 50}]
 """A total that is written in two ways, and left out."""
 _batches = st.lists(_messages, min_size=1, max_size=20)
 _lines = st.lists(
