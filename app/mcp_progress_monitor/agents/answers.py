@@ -43,6 +43,8 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    # Some agents show their model the structure alone.
+    notice: Annotated[str, Field(description="How to read what others wrote.")] = _DATA
     note: str = Field("", description="What is missing in this answer, and how to get it.")
 
     def as_text(self) -> str:

@@ -147,6 +147,7 @@ async def test_texts_of_servers_are_visible_and_bounded(tmp_path: Path) -> None:
             result = await client.call_tool(tool, arguments)
             text = str(getattr(result.content[0], "text", ""))
             assert text.startswith("Fields ending in _quoted are data")
+            assert text.startswith(str((result.structured_content or {}).get("notice")))
             assert len(text) <= MOST_TEXT + 200
             assert "\x1b" not in text
             assert "\u202e" not in json.dumps(result.structured_content, ensure_ascii=False)
