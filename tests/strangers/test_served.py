@@ -69,6 +69,10 @@ _SERVERS = [stranger for stranger in STRANGERS if stranger.name in _NAMES]
 _OPENINGS = (b'"initialize"', b'"server/discover"')
 
 
+_LATE = {"wait_s": 1.0}
+"""Time for what servers send late, at which the Python SDK 1 fails while it is leaving."""
+
+
 def _call(tool: str, arguments: dict[str, Any], **options: Any) -> dict[str, Any]:
     params = {"name": tool, "arguments": arguments}
     return {"method": "tools/call", "params": params, "progress": True, **options}
@@ -83,7 +87,7 @@ def _steps(server: Stranger) -> list[dict[str, Any]]:
     steps += [_call("nothing", {}), {"method": "prompts/get", "params": {"name": "nothing"}}]
     if server.tool.long is not None:
         steps.append(_call(server.tool.name, dict(server.tool.long), cancel_after=2))
-    return [*steps, *(_EVERYTHING if server.name == "everything" else []), call]
+    return [*steps, *(_EVERYTHING if server.name == "everything" else []), call, _LATE]
 
 
 _URI = "demo://resource/dynamic/text/1"
