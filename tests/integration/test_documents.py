@@ -194,10 +194,10 @@ def test_no_page_installs_the_program_from_an_index_where_it_is_not() -> None:
 
 def test_a_key_has_one_meaning_in_the_panes_that_lead_to_each_other() -> None:
     meanings = {
-        row[1]
-        for place in ("## Findings", "## Traffic")
+        row[0]
+        for place in ("## Findings", "## Traffic", "## stderr", "## Job")
         for row in _rows("docs/reference/keys.md", place)
-        if row[0] == "`Ctrl+G`"
+        if row[1] == "`Ctrl+G`"
     }
     assert meanings == {"Go to message"}
 

@@ -46,7 +46,7 @@ def serve_agents(common: CommonOptions, order: AgentsOrder) -> int:
         import mcp.server  # noqa: F401  # takes a second; an extra
     except ImportError as error:
         what = "The official MCP SDK is not installed"
-        hint = 'Install it with: pip install "mcp-progress-monitor[agents]"'
+        hint = "Install this program with the extra agents, or the package mcp beside it."
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, "", hint, str(error))) from error
     from mcp_progress_monitor.agents.server import made
     from mcp_progress_monitor.agents.sources import Sources

@@ -603,7 +603,7 @@ _AGENTS_EXAMPLES = """\b
 Examples:
   claude mcp add monitor -- mcp-progress-monitor mcp
   mcp-progress-monitor mcp install cursor local-db files
-  mcp-progress-monitor mcp --skill > .claude/skills/mcp-progress-monitor/SKILL.md
+  mcp-progress-monitor mcp --skill
 """
 
 

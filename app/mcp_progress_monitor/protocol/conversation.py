@@ -64,7 +64,13 @@ from mcp_progress_monitor.protocol.messages import (
     RESUME_TOKEN,
     SUBSCRIPTION_KEY,
 )
-from mcp_progress_monitor.protocol.progress import PartSize, any_progress, take_plain, weight_of
+from mcp_progress_monitor.protocol.progress import (
+    LIGHT_WEIGHT,
+    PartSize,
+    any_progress,
+    take_plain,
+    weight_of,
+)
 from mcp_progress_monitor.protocol.tasks import (
     live_task,
     related_task,
@@ -512,12 +518,14 @@ class Conversation:
             places: list[int] = []
             weight, most = 0, enough()
             while done < len(frames) and weight < most:
-                before = len(ticks) + len(others)
-                some = itertools.islice(rows, int(min(most - weight, len(frames))))
+                ticks_before, others_before = len(ticks), len(others)
+                # As many as fit if none is a tick, which are lighter: then it goes round again.
+                few = min((most - weight) / LIGHT_WEIGHT, len(frames))
+                some = itertools.islice(rows, max(int(few), 1))
                 has_odd = take_plain(some, ledger, exchanges.here, ticks, others, places)
-                taken = len(ticks) + len(others) - before
-                done += taken
-                weight += taken
+                tick_count, note_count = len(ticks) - ticks_before, len(others) - others_before
+                done += tick_count + note_count
+                weight += tick_count + LIGHT_WEIGHT * note_count
                 if has_odd:
                     facts = self._facts(frames[done])
                     others += facts

@@ -236,11 +236,11 @@ def weight_of(facts: Sequence[Fact]) -> int:
     kind = type(facts[0]) if facts else None
     if kind is RequestMade:
         return _REQUEST_WEIGHT
-    return _LIGHT_WEIGHT if kind in _LIGHT and len(facts) == 1 else _WEIGHT
+    return LIGHT_WEIGHT if kind in _LIGHT and len(facts) == 1 else _WEIGHT
 
 
 _LIGHT: Final = frozenset({NotificationReceived, ProgressReceived, UnreadableReceived})
-_LIGHT_WEIGHT: Final = 4
+LIGHT_WEIGHT: Final = 4
 _WEIGHT: Final = 20
 _REQUEST_WEIGHT: Final = 40  # a request becomes a job, and a question
 

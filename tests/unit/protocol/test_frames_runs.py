@@ -201,7 +201,7 @@ def test_a_request_that_ends_within_a_run_has_no_more_ticks() -> None:
     assert facts == one_by_one(lines)[1]
 
 
-@pytest.mark.parametrize(("line", "most"), [(LOG, 320), (encode(result(99)), 40), (b'{"id"', 160)])
+@pytest.mark.parametrize(("line", "most"), [(LOG, 160), (encode(result(99)), 40), (b'{"id"', 160)])
 def test_what_takes_longer_comes_in_parts(line: bytes, most: int) -> None:
     ends, lines = Ends(), [TICK, line] * 380
     frames = ends.framer.run(lines, 1001.5, 2.5)
