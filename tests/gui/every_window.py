@@ -53,6 +53,7 @@ from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+from mcp_progress_monitor.gui.recordings.serving import ServeDialog
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog, SavedServerDialog
 from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.gui.servers.draft import ServerKind
@@ -223,6 +224,7 @@ class EveryWindow(QObject):
         export.show_text(text * 100, [text] * 30)
         yield export
         yield self._watch()
+        yield self._serving()
         yield ConsentDialog(text, [self._stdio])
         yield _case("several", ConsentDialog(text, [self._stdio, self._http]))
         yield SavedServerDialog(ErrorDetails(text, text), self._stdio)
@@ -330,6 +332,14 @@ class EveryWindow(QObject):
         dialog.open_file(path)
         config = read_file(path)
         dialog.show_rows(path, preview(config, Catalogue(None)), config.errors, {})
+        return dialog
+
+    def _serving(self) -> ServeDialog:
+        text = self._texts
+        dialog = ServeDialog(self._folder / text.replace("/", "_"))
+        dialog.show_url("http://127.0.0.1:65535/mcp")
+        dialog.add_request(text)
+        dialog.show_stopped(ErrorDetails(text, text))
         return dialog
 
     def _watch(self) -> WatchDialog:
