@@ -22,7 +22,7 @@ from mcp_progress_monitor.snapshots.definitions import (
 )
 from mcp_progress_monitor.validation import described
 
-_WORDS: Final = re.compile(r"[^ ,]+")
+_PIECES: Final = re.compile(r"[^ ,]+")
 _RUN: Final = {"transport": "stdio", "name": "n", "command": "c"}
 _WEB: Final = {"transport": "http", "name": "n", "url": "https://a/mcp"}
 
@@ -326,7 +326,7 @@ def test_wrong_settings_are_left_unchanged_with_the_reason(
         "Fix the file, or move it away to start over.",
     )
     # Python keeps one union of the same literals, in the order of whoever made it first.
-    assert sorted(_WORDS.findall(error.detail)) == sorted(_WORDS.findall(message))
+    assert sorted(_PIECES.findall(error.detail)) == sorted(_PIECES.findall(message))
 
 
 _CHOOSE: Final = (
