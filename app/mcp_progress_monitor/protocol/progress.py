@@ -126,7 +126,8 @@ def take_plain(  # noqa: C901  # one loop: a call for each message would take a 
         if stamp is None:
             return True
         if b"progress" not in raw:
-            note = _plain_notification(number, stamp, raw)
+            # An error of the decoder costs as much as two messages.
+            note = _plain_notification(number, stamp, raw) if raw[:1] == b"{" else None
             if note is None:
                 return True
             others.append(note)
