@@ -1,4 +1,4 @@
-"""What the code weighs rises only where `figures.toml` names the feature that needs it."""
+"""A figure may rise only if `figures.toml` names the feature that needs it."""
 
 import pytest
 

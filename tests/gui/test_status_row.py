@@ -1,4 +1,4 @@
-"""What was saved stands beside the counts of the status bar, and is opened from there."""
+"""The status row shows saved files beside the counts, and opens them."""
 
 from pathlib import Path
 

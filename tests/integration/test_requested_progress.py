@@ -24,7 +24,7 @@ _STEPS = {"steps": 4, "interval_s": 0.01}
 
 
 async def used(server: StdioServerParameters | str) -> list[Any]:
-    """What a client gets that asks for progress in one call of three."""
+    """Collect everything a client receives that asks for progress in one call of three."""
     got: list[Any] = []
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:

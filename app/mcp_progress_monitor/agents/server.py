@@ -297,7 +297,7 @@ class Agents:
         if around is not None:
             place = timeline.place_of(around)
             if place is None:
-                raise ToolError(f"There is no frame {around:,} in {source.key}.")
+                raise ToolError(f"Recording {source.key} has no frame {around:,}.")
             first = max(timeline.first, place - limit // 2)
             return list(range(first, min(timeline.end, first + limit))), ""
         if not text.strip():
@@ -427,7 +427,7 @@ def review_my_server(server: str) -> str:
     return (
         f"Review the MCP server {server!r} before its release. Call `findings` and treat every "
         "error as a blocker; explain each with `explain`. Look at its failed and slow jobs and at "
-        "its standard error. Say what was not tested: rules_tested and the tools nobody called."
+        "its standard error. List what was not tested: see rules_tested and the uncalled tools."
     )
 
 

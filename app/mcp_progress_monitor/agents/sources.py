@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MOST_ENDED: Final = 40
-"""Recordings that nobody writes any more; the newest are read."""
+"""Finished recordings to read, the newest ones."""
 _SCAN_S: Final = 1.0
 _SLICE_S: Final = 0.004
 _PAUSE_S: Final = 0.001

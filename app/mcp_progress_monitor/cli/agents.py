@@ -62,7 +62,7 @@ def install_agents(common: CommonOptions, order: AgentInstallOrder) -> int:
     """Add the server to a client's configuration; asks if neither servers nor --all are given.
 
     `CommandFailed` with code 2 if the client is not on this computer, with code 8 if its file
-    cannot be written. A usage error where nobody can be asked.
+    cannot be written. A usage error without a terminal to ask on.
     """
     client = client_of(order.client)
     command, *arguments = [*paths.program_command(), *_arguments(common, order)]

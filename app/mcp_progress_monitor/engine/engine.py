@@ -405,7 +405,7 @@ class Engine:
             self._dismiss_questions(changes.moved)
 
     def _dismiss_questions(self, moved: frozenset[JobId]) -> None:
-        """Dismiss what servers asked for calls that were given up: nobody needs the answer.
+        """Dismiss questions of abandoned calls, whose answers are no longer needed.
 
         A question that any of several jobs may have caused stays open.
         """

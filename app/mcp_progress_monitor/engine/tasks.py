@@ -78,7 +78,7 @@ class Tasks:
         self._runs.close()
 
     def can_pick_up(self, job: JobId) -> bool:
-        """True if a job is a task that may continue on its server while nobody follows it."""
+        """True if a job is an unfollowed task that may still run on its server."""
         entry = self._keeper.entries.get(job)
         if entry is None or self._is_busy(job) or entry.is_elsewhere:
             return False

@@ -1,7 +1,6 @@
 """The keys of all commands: the defaults, the user's own, and what is in conflict.
 
-They are read from the preferences; every action that stands for a command in any window takes them
-up.
+They are read from the preferences, and applied to the actions of all windows.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class SavedRow(StatusRow):
         in_row((self._label, 1), self._open, self._folder, of=self, margins=0, spacing=GAP_S)
 
     def say(self, text: str, tip: str = "") -> None:
-        """Show a text about something that is no file."""
+        """Show a text without file actions."""
         self._offer(None, text, tip)
 
     def offer(self, path: Path, about: str) -> None:

@@ -312,7 +312,7 @@ class _Follower:
             return
         messages = line.messages()
         if not messages and line.channel is Channel.RECEIVED and self._is_mine:
-            yield Step(StepKind.SENT, after_s, line.raw)  # a line that is no message
+            yield Step(StepKind.SENT, after_s, line.raw)  # not a JSON-RPC message
         take = self._sent if line.channel is Channel.SENT else self._received
         for message in messages:
             kind = take(message)

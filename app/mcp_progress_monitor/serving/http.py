@@ -91,7 +91,7 @@ class _HttpSession:
 
 
 class _Stream:
-    """Where the messages of one `POST` go: its own event stream until all replies were sent."""
+    """Sends the messages of one `POST`: on its own event stream until all replies were sent."""
 
     def __init__(
         self,
@@ -310,7 +310,7 @@ class _Connection:
 
     async def _listen(self, name: str, session: _HttpSession) -> None:
         if not name:
-            await self._answer(405, "There is no stream without a session")
+            await self._answer(405, "A stream needs a session. Initialize one first")
             return
         await self._begin_stream([(SESSION, name)])
         session.begin(self._send_event)

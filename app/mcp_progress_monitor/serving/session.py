@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.serving.exchanges import Exchange, RecordedServer, Step
 
 _REMOVED: Final = re.compile(rb'"\(removed\)|\(removed\)"|\(hidden, [\d,]{1,20} characters\)')
-"""What stands in a recording for a secret: in exports, and for credentials in every one."""
+"""Placeholders for secrets: in exports, and for credentials in every recording."""
 _PARSE_ERROR: Final = -32700
 _NOT_RECORDED: Final = -32601
 _NO_MATCH: Final = -32602

@@ -180,7 +180,7 @@ def _not_offered(connection: Connection, offer: TaskOffer) -> ErrorDetails:
 
 
 class TaskFate(enum.Enum):
-    """Reason why a task is no longer followed."""
+    """The reason that following a task ended."""
 
     ENDED = enum.auto()  # it reached a final status, and its outcome is known
     NO_RESULT = enum.auto()  # it reached a final status, but the server does not return its result
@@ -689,7 +689,7 @@ class TaskRun:
             self.clock.wake()
 
     def _fate_without_end(self) -> TaskEnd:
-        """Say why the task's state is no longer known; the last known state may be final."""
+        """The end of a task whose state became unknown; the last known state may be final."""
         if self._newest_view is not None and self._newest_view.status == TaskStatus.CANCELLED:
             self.view = self._newest_view
             return TaskEnd(TaskFate.ENDED, self.view.status, self.connection.now())

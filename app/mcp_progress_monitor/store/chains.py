@@ -221,7 +221,7 @@ def add_token(connection: sqlite3.Connection, chain: ChainId, token: str, when: 
 def is_newer(
     connection: sqlite3.Connection, chain: ChainId, when: float, *, is_token: bool = True
 ) -> bool:
-    """Return whether nobody resumes a chain, and all that is known of it is from before `when`.
+    """True if a chain is not being resumed, and everything known of it predates `when`.
 
     Of a token all other tokens have to be; of anything else, all attempts as well.
     """

@@ -146,7 +146,7 @@ def from_client(requests: ProgressRequests, note: Callable[[bytes], None]) -> Li
 
 
 def from_server(requests: ProgressRequests) -> LineChange:
-    """The changes to what a server writes: notifications that nobody waits for stop here."""
+    """The changes to what a server writes: progress that only the tap requested is withheld."""
 
     def change(line: bytes) -> tuple[bytes, bytes]:
         passed = b"" if requests.is_kept_back(line) else line + b"\n"
@@ -158,7 +158,7 @@ def from_server(requests: ProgressRequests) -> LineChange:
 def _places(text: str, at: int) -> dict[str, int]:
     """Where the values of all members begin, in the valid object that begins at `at`.
 
-    `ValueError` if a key stands there twice: nobody knows which one counts.
+    `ValueError` for a repeated key, since readers differ in which one counts.
     """
     places: dict[str, int] = {}
     at = _after_blanks(text, at + 1)

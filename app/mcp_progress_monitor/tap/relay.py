@@ -47,7 +47,7 @@ class Stream:
     """
 
     change: LineChange | None = None
-    """What changes whole lines on their way; None where all bytes pass as they come."""
+    """Changes whole lines; None passes all bytes on as they come."""
 
     def __init__(self, server: TappedServer, source: int, target: int, lane: JournalLane) -> None:
         self._server = server

@@ -1,4 +1,4 @@
-"""What can be done with servers as they are now."""
+"""Commands that apply to servers in each state."""
 
 from typing import Any
 

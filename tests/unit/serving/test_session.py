@@ -44,7 +44,7 @@ class Sent:
 
 
 async def played(path: Path, *lines: Any, options: ServeOptions = AT_ONCE) -> Sent:
-    """What a client of a recording gets that sends these messages, one after the other's reply."""
+    """Collect the answers to a client that sends each message after the previous reply."""
     sent = Sent()
     server = await indexed(path)
     async with anyio.create_task_group() as tasks:

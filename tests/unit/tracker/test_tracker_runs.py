@@ -107,7 +107,7 @@ class Side:
 
 
 def _together(several: Sequence[ChangeSet]) -> ChangeSet:
-    """What several change sets changed, in one."""
+    """Merge several change sets into one."""
     ticks = [tick for each in several for tick in each.ticks]
     marked = {number: found for each in several for number, found in each.marked.items()}
     progressed = frozenset().union(*(each.progressed for each in several))

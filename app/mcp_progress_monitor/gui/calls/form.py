@@ -406,7 +406,7 @@ class CallForm(QWidget):
     def _select_match(self, *, keeps_offer: bool) -> None:
         """Select the shown offer if it `keeps_offer`, or else the first listed match.
 
-        An unlisted name is never selected by itself; one that the user selected can be typed on.
+        An unlisted name is selected only by the user, who can then continue typing it.
         """
         offer, row = self._offer, None
         if keeps_offer and offer is not None:

@@ -269,8 +269,7 @@ class CommandActions(QObject):
         """`chosen` are the selected rows, the current one first; `waiting` those elsewhere.
 
         Rows are named to whoever carries a command out by `id_of`. Keys that do not only work in
-        `view` work in `pane`. Keys of commands that are `by_menu` work as these stand in the menus
-        of the window.
+        `view` work in `pane`. Keys of `by_menu` commands work through the window's menus.
         """
         super().__init__(view)
         self.commands: Final = commands

@@ -124,7 +124,7 @@ class JobEvents:
 
 
 def is_wanted(event: JobEvent, settings: NotificationSettings, now: datetime.time) -> bool:
-    """Return whether the user is to be notified of `event` at the local time of day `now`."""
+    """True if the settings allow a notification of `event` at the local time of day `now`."""
     job, kind = event.job, event.kind
     if not settings.is_on or settings.is_quiet(now) or not getattr(settings, kind.value):
         return False

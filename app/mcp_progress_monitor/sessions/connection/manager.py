@@ -249,7 +249,7 @@ class SessionManager:
         return entry.snapshot(self._request_broker.settings, self.sign_ins.of(name))
 
     def definition(self, name: str) -> ServerDefinition:
-        """Return how a server is reached; `UserError` when there is no such server."""
+        """The definition of a server; `UserError` for an unknown one."""
         return self._entry(name).definition
 
     def connection(self, name: str) -> Connection:

@@ -164,7 +164,7 @@ def _visible_bytes(quoted: re.Match[str]) -> str:
 
 
 def _not_connected(error: httpx2.ConnectError, where: str) -> ErrorDetails:
-    """Say why there is no connection: to the proxy, if there is one, except for TLS."""
+    """The reason that connecting failed: that of the proxy, if any, except for TLS."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLError):
