@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.findings.advice import ADVICE
-from mcp_progress_monitor.protocol.frames import Channel, server_name
+from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.wording import jobs as job_words
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def message_answer(source: Source, place: int, limit: int) -> MessageAnswer | No
         number=frame.number,
         time=formatting.iso(frame.when, "milliseconds"),
         server=formatting.one_line(server_name(frame.connection)),
-        direction=_DIRECTIONS[frame.channel],
+        direction=frame.channel.name.lower(),
         kind=kind.word,
         size=len(frame.raw),
         finding=formatting.one_line(source.marks.of(frame.number) or "")
@@ -321,14 +321,6 @@ def _state(found: FoundJob) -> str:
     if found.source.is_finished and not job.state.is_over:
         return "Unknown: the recording ends while it runs"
     return job_words.full_state(job)
-
-
-_DIRECTIONS: Final = {
-    Channel.SENT: "sent",
-    Channel.RECEIVED: "received",
-    Channel.STDERR: "stderr",
-    Channel.EVENT: "event",
-}
 
 
 def _finite(value: float | None) -> float | None:

@@ -205,13 +205,16 @@ class ProgramOrder(WindowOrder, _StartMode):
     """The options of the program without a command."""
 
 
+_SPEED: Final = click.Choice(("1", "10", "100", "max"))
+
+
 class OpenOrder(WindowOrder):
     """The options of `open`."""
 
     file: Path = argument(type=A_PATH)
     speed: str = option(
         "--speed",
-        type=click.Choice(("1", "10", "100", "max")),
+        type=_SPEED,
         default="max",
         help="Replay at the original speed, 10 or 100 times faster, or show everything at once"
         " (max, the default).",
@@ -256,7 +259,7 @@ class ServeOrder(Order):
     )
     speed: str = option(
         "--speed",
-        type=click.Choice(("1", "10", "100", "max")),
+        type=_SPEED,
         default="1",
         help="Answer at the recorded pace (1, the default), 10 or 100 times faster, or at once"
         " (max).",

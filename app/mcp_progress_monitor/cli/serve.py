@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import sys
 from typing import TYPE_CHECKING, Final
@@ -18,7 +17,7 @@ from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.tapping import load_script
 from mcp_progress_monitor.imports.convert import as_recording
 from mcp_progress_monitor.serving.exchanges import RecordedServer, empty_error
-from mcp_progress_monitor.serving.session import ServeOptions
+from mcp_progress_monitor.serving.session import ServeOptions, times_faster
 from mcp_progress_monitor.signal_watch import SignalWatch
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def serve_recording(order: ServeOrder) -> int:
         if faults is not None:
             _say(faults.text)
         options = ServeOptions(
-            math.inf if order.speed == "max" else float(order.speed),
+            times_faster(order.speed),
             is_strict=order.is_strict,
             allows_redacted=order.allows_redacted,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.exports.frames import JobNumbers, frames_at
 from mcp_progress_monitor.formatting import iso
-from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, server_name
+from mcp_progress_monitor.protocol.frames import Frame, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
 from mcp_progress_monitor.protocol.lenient_json import Elided
 
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.exports.redaction import Redaction
 
 _WITH_ID: Final = frozenset({FrameKind.REQUEST, FrameKind.REPLY, FrameKind.ERROR})
-_DIRECTIONS: Final = {
-    Channel.SENT: "sent",
-    Channel.RECEIVED: "received",
-    Channel.STDERR: "stderr",
-    Channel.EVENT: "event",
-}
 
 
 class JsonLines:
@@ -66,7 +60,7 @@ class JsonLines:
             "at": round(frame.at, 6),
             "connection": frame.connection,
             "server": server_name(frame.connection),
-            "channel": _DIRECTIONS[frame.channel],
+            "channel": frame.channel.name.lower(),
             "kind": None if kind is None else kind.word,
             "method": method,
             "token": token,

@@ -403,12 +403,16 @@ def _created_task(reply: RecordedMessage) -> Any:
 
 def key_of(method: str, params: JsonObject) -> bytes:
     """Digest what equal requests have in common: method, and parameters that do not vary."""
-    kept = {name: value for name, value in params.items() if name not in _VARYING}
+    kept = _fixed(params)
     try:
         text = canonical(kept)
     except (ValueError, RecursionError):
         text = repr(kept).encode(errors="replace")
     return hashlib.sha256(method.encode(errors="replace") + b"\n" + text).digest()[:16]
+
+
+def _fixed(params: JsonObject) -> JsonObject:
+    return {name: value for name, value in params.items() if name not in _VARYING}
 
 
 def named_by(params: JsonObject) -> str:
@@ -418,9 +422,8 @@ def named_by(params: JsonObject) -> str:
 
 
 def _compared(params: JsonObject) -> str:
-    kept = {name: value for name, value in params.items() if name not in _VARYING}
     try:
-        return json.dumps(kept, sort_keys=True)[:_COMPARED]
+        return json.dumps(_fixed(params), sort_keys=True)[:_COMPARED]
     except (ValueError, RecursionError):
         return ""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import uuid
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
@@ -18,10 +19,9 @@ from anyio.abc import SocketAttribute
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.protocol.lenient_json import array_parts
 from mcp_progress_monitor.protocol.messages import INITIALIZE
-from mcp_progress_monitor.serving.lines import read_message
-from mcp_progress_monitor.serving.session import ServedClient
+from mcp_progress_monitor.serving.lines import messages_in
+from mcp_progress_monitor.serving.session import ServedClient, passed_on
 from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, JSON, SESSION
 from mcp_progress_monitor.tap_http.addresses import refusal_of
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.serving.exchanges import RecordedServer
     from mcp_progress_monitor.serving.faults import ServedFaults
+    from mcp_progress_monitor.serving.lines import RecordedMessage
     from mcp_progress_monitor.serving.session import Report, ServeOptions
 
 PATH: Final = "/mcp"
@@ -42,24 +43,25 @@ _OPENS_S: Final = 5.0
 _LARGEST_HEAD: Final = 256 * 1024
 _LARGEST_BODY: Final = 128 * 1024 * 1024
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
-_REASONS: Final = {
-    200: "OK",
-    202: "Accepted",
-    400: "Bad Request",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    406: "Not Acceptable",
-    413: "Content Too Large",
-    431: "Request Header Fields Too Large",
-}
 
 
 class _Request(NamedTuple):
+    """One request; `messages` are those of the body of a `POST`, as `messages_in` reads them."""
+
     method: str
     path: str
     headers: dict[str, str]
     body: bytes
+    messages: list[RecordedMessage | None]
+
+    @property
+    def is_answered(self) -> bool:
+        """True if it has a message to reply to: a request, or something invalid."""
+        return any(each is None or each.is_request for each in self.messages)
+
+    @property
+    def begins_session(self) -> bool:
+        return any(each is not None and each.method == INITIALIZE for each in self.messages)
 
 
 class _HttpSession:
@@ -110,8 +112,7 @@ class _Stream:
         return bool(self.replied) and all(event.is_set() for event in self.replied)
 
     async def send(self, raw: bytes) -> None:
-        faults = self._faults
-        for each in [raw] if faults is None else await faults.changed("server", raw):
+        for each in await passed_on(self._faults, "server", raw):
             if not self.is_over:
                 await self._send(each)
             else:
@@ -206,7 +207,7 @@ class HttpServing:
         name = request.headers.get(SESSION.lower(), "")
         if name:
             return name, self._sessions.get(name)
-        if request.method == "POST" and _begins_session(request.body):
+        if request.begins_session:
             name = uuid.uuid4().hex
             self._sessions[name] = self._new_session()
             return name, self._sessions[name]
@@ -221,10 +222,12 @@ class HttpServing:
         self, request: _Request, session: _HttpSession, send: Callable[[bytes], Awaitable[None]]
     ) -> None:
         """Hand the messages of a request to its client; returns when all replies were sent."""
-        faults, stream = self._faults, _Stream(session, send, self._faults)
-        body = request.body.strip()
-        for each in [body] if faults is None else await faults.changed("client", body):
-            stream.replied += await session.client.take(each, stream)
+        stream = _Stream(session, send, self._faults)
+        if self._faults is None:
+            stream.replied = await session.client.take(request.messages, stream)
+        else:
+            for each in await self._faults.changed("client", request.body):
+                stream.replied += await session.client.take(messages_in(each), stream)
         for event in stream.replied:
             await event.wait()
 
@@ -269,7 +272,8 @@ class _Connection:
             pieces.append(bytes(piece.data))
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         path = head.target.decode("latin-1").partition("?")[0]
-        return _Request(head.method.decode("ascii"), path, headers, b"".join(pieces))
+        method, body = head.method.decode("ascii"), b"".join(pieces).strip()
+        return _Request(method, path, headers, body, messages_in(body) if method == "POST" else [])
 
     async def _respond(self, request: _Request) -> None:
         refusal = self._serving.refusal(request)
@@ -284,7 +288,7 @@ class _Connection:
             await self._answer(200, "")
         elif request.method == "GET":
             await self._listen(name, session)
-        elif not _has_request(request.body):
+        elif not request.is_answered:
             await self._serving.take(request, session, self._send_event)
             await self._answer(202, "")
         else:
@@ -361,7 +365,7 @@ class _Connection:
         fields = [("Content-Length", str(len(data))), *(headers or [])]
         if data:
             fields.insert(0, ("Content-Type", kind))
-        reason = _REASONS.get(status, "Bad Request")
+        reason = HTTPStatus(status).phrase
         await self._write(h11.Response(status_code=status, headers=fields, reason=reason))
         await self._write(h11.Data(data=data))
         await self._write(h11.EndOfMessage())
@@ -385,18 +389,3 @@ class _Connection:
 async def _set_after(first: anyio.Event, then: anyio.Event) -> None:
     await first.wait()
     then.set()
-
-
-def _bodies(body: bytes) -> list[bytes]:
-    return (array_parts(body) or [body]) if body.lstrip()[:1] == b"[" else [body]
-
-
-def _has_request(body: bytes) -> bool:
-    """Tell whether a body has a message that is to be answered: a request, or no message."""
-    messages = [read_message(each) for each in _bodies(body)]
-    return any(each is None or each.is_request for each in messages)
-
-
-def _begins_session(body: bytes) -> bool:
-    messages = [read_message(each) for each in _bodies(body)]
-    return any(each is not None and each.method == INITIALIZE for each in messages)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.lenient_json import (
     NotJsonError,
     TooDeepError,
@@ -42,10 +43,7 @@ class RecordedLine(NamedTuple):
 
     def messages(self) -> list[RecordedMessage]:
         """The messages of the line: one, those of a batch, or none if it is no JSON-RPC."""
-        raws = [self.raw]
-        if self.raw.lstrip()[:1] == b"[":
-            raws = array_parts(self.raw) or []
-        return [message for raw in raws if (message := read_message(raw)) is not None]
+        return [message for message in messages_in(self.raw) if message is not None]
 
 
 class RecordedMessage(NamedTuple):
@@ -61,8 +59,7 @@ class RecordedMessage(NamedTuple):
 
     @property
     def params(self) -> JsonObject:
-        params = self.members.get("params")
-        return params if isinstance(params, dict) else {}
+        return as_object(self.members.get("params"))
 
     @property
     def id(self) -> Any:
@@ -77,8 +74,13 @@ class RecordedMessage(NamedTuple):
         return "result" in self.members or "error" in self.members
 
 
-def read_message(raw: bytes) -> RecordedMessage | None:
-    """Decode one message; None unless it is an object."""
+def messages_in(raw: bytes) -> list[RecordedMessage | None]:
+    """Decode a message, or the messages of a batch; None for each that is not an object."""
+    is_batch = raw.lstrip()[:1] == b"["
+    return [_message(part) for part in ((array_parts(raw) or [raw]) if is_batch else [raw])]
+
+
+def _message(raw: bytes) -> RecordedMessage | None:
     try:
         value = read_value(raw).value
     except (NotJsonError, TooDeepError):

@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.jsonrpc import canonical, encode
-from mcp_progress_monitor.protocol.lenient_json import array_parts, span_of
+from mcp_progress_monitor.protocol.lenient_json import span_of
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
     DISCOVER,
@@ -28,15 +28,16 @@ from mcp_progress_monitor.protocol.messages import (
     STREAMS,
 )
 from mcp_progress_monitor.serving.exchanges import StepKind, key_of, named_by
-from mcp_progress_monitor.serving.lines import RecordedMessage, read_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from anyio.abc import TaskGroup
 
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.serving.exchanges import Exchange, RecordedServer, Step
+    from mcp_progress_monitor.serving.faults import ServedFaults
+    from mcp_progress_monitor.serving.lines import RecordedMessage
 
 _REMOVED: Final = re.compile(rb'"\(removed\)|\(removed\)"|\(hidden, [\d,]{1,20} characters\)')
 """Placeholders for secrets: in exports, and for credentials in every recording."""
@@ -62,6 +63,16 @@ class ServeOptions:
     times_faster: float = 1.0
     is_strict: bool = False
     allows_redacted: bool = False
+
+
+def times_faster(speed: str) -> float:
+    """The factor that a speed such as `10` or `max` names."""
+    return math.inf if speed == "max" else float(speed)
+
+
+async def passed_on(faults: ServedFaults | None, side: str, raw: bytes) -> list[bytes]:
+    """The messages to pass on in the place of one, as a script changes it, if there is one."""
+    return [raw] if faults is None else await faults.changed(side, raw)
 
 
 class Report(Protocol):
@@ -121,15 +132,15 @@ class ServedClient:
         """Questions that this client has yet to answer, by the JSON of their ids."""
         self._numbers = itertools.count(1)
 
-    async def take(self, raw: bytes, outlet: Outlet) -> list[anyio.Event]:
-        """Handle one line of the client: a message, or a batch of them.
+    async def take(
+        self, messages: Iterable[RecordedMessage | None], outlet: Outlet
+    ) -> list[anyio.Event]:
+        """Handle messages of the client, as `messages_in` reads them from its bytes.
 
         Returns an event for each request, which is set once its reply was sent.
         """
         replied: list[anyio.Event] = []
-        parts = (array_parts(raw) or [raw]) if raw.lstrip()[:1] == b"[" else [raw]
-        for part in parts:
-            message = read_message(part)
+        for message in messages:
             if message is None:
                 await outlet.send(_error(None, _PARSE_ERROR, "Not a JSON-RPC message"))
             elif message.is_request:

@@ -10,7 +10,8 @@ import anyio
 import anyio.to_thread
 
 from mcp_progress_monitor.recording.reader import LONGEST_LINE
-from mcp_progress_monitor.serving.session import ServedClient
+from mcp_progress_monitor.serving.lines import messages_in
+from mcp_progress_monitor.serving.session import ServedClient, passed_on
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.serving.exchanges import RecordedServer
@@ -25,8 +26,7 @@ class _StandardStreams:
         self._faults = faults
 
     async def send(self, raw: bytes) -> None:
-        faults = self._faults
-        for each in [raw] if faults is None else await faults.changed("server", raw):
+        for each in await passed_on(self._faults, "server", raw):
             sys.stdout.buffer.write(each + b"\n")
         sys.stdout.buffer.flush()
 
@@ -55,8 +55,8 @@ async def serve_stdio(
                 raw = line.rstrip(b"\r\n")
                 if not raw:
                     continue
-                for each in [raw] if faults is None else await faults.changed("client", raw):
-                    await client.take(each, outlet)
+                for each in await passed_on(faults, "client", raw):
+                    await client.take(messages_in(each), outlet)
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(read)

@@ -268,11 +268,7 @@ class ScriptedStream(ThreadStream):
 
 
 def _record(lane: JournalLane, data: bytes) -> None:
-    """Queue lines for the journal; its failures must not stop the stream."""
-    journal = lane.journal
-    try:
-        lane.take(time.monotonic(), data)
-    except Exception as error:  # noqa: BLE001  # as in `relay`
-        journal.give_up(repr(error))
-    if journal.is_asleep:
-        journal.wake()
+    """Queue lines for the journal, and wake it."""
+    lane.record(data)
+    if lane.journal.is_asleep:
+        lane.journal.wake()

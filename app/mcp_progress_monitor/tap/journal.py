@@ -46,6 +46,13 @@ class JournalLane:
             self._lost = Lost("refused" if ring.is_refused else "")
         self._lost.add(data)
 
+    def record(self, data: bytes) -> None:
+        """Queue what was read just now; no failure of the journal stops a stream."""
+        try:
+            self.take(time.monotonic(), data)
+        except Exception as error:  # noqa: BLE001  # as it says
+            self.journal.give_up(repr(error))
+
     def put_lost(self, at: float) -> None:
         """Queue what was dropped."""
         lost = self._lost

@@ -90,20 +90,12 @@ class Stream:
         except (ImportError, AttributeError, OSError):  # not on Linux, no pipe, or too large
             return
 
-    def _record(self, data: bytes) -> None:
-        """Queue a copy for the journal, whose failures must not stop the stream."""
-        journal = self._lane.journal
-        try:
-            self._lane.take(time.monotonic(), data)
-        except Exception as error:  # noqa: BLE001  # as it says
-            journal.give_up(repr(error))
-
     def _changed(self, data: bytes) -> bytes:
         """Record what `change` makes of bytes, and return what to pass on."""
         assert self.change is not None  # noqa: S101  # asked before
         recorded, passed = self.change.feed(data)
         if recorded:
-            self._record(recorded)
+            self._lane.record(recorded)
         return passed
 
     def _rest(self) -> int:
@@ -150,7 +142,7 @@ class ThreadStream(Stream):
     def _set_over(self) -> None:
         rest = b"" if self.change is None else self.change.end()
         if rest:
-            self._record(rest)
+            self._lane.record(rest)
             self.is_refused |= not self._write(memoryview(rest))
         super()._set_over()
 
@@ -160,7 +152,7 @@ class ThreadStream(Stream):
     def _move(self, least: int) -> bool:
         """Pass on chunks while they have at least `least` bytes; returns whether more may come."""
         target, journal = self._target, self._lane.journal
-        read, write, record, change = self._read, os.write, self._record, self.change
+        read, write, record, change = self._read, os.write, self._lane.record, self.change
         while data := read():
             size = len(data)
             if change is None:
@@ -327,7 +319,7 @@ class PolledStream(ThreadStream):
         if self._left is not None:
             self._left -= len(data)
         if self.change is None:
-            self._record(data)
+            self._lane.record(data)
         else:
             data = self._changed(data)
         try:
@@ -418,16 +410,8 @@ def requesting_streams(
     """The same streams, which add tokens to requests and keep the progress for these back."""
     from mcp_progress_monitor.tap.progress import from_client, from_server
 
-    events = JournalLane(journal, "*")
-
-    def note(line: bytes) -> None:
-        try:
-            events.take(time.monotonic(), line)
-        except Exception as error:  # noqa: BLE001  # must not stop the stream
-            journal.give_up(repr(error))
-
     streams = plain_streams(server, journal)
-    streams[0].change = from_client(requests, note)
+    streams[0].change = from_client(requests, JournalLane(journal, "*").record)
     streams[1].change = from_server(requests)
     return streams
 

@@ -11,11 +11,16 @@ from anyio.lowlevel import checkpoint
 
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.serving import session
+from mcp_progress_monitor.serving.lines import RecordedMessage, messages_in
 from mcp_progress_monitor.serving.session import ServedClient, ServeOptions
 from tests.taps import HandTap
 from tests.unit.serving.recordings import answer, call, cancelled, indexed, log, notification, tick
 
 AT_ONCE = ServeOptions(math.inf)
+
+
+def line(message: Any) -> list[RecordedMessage | None]:
+    return messages_in(json.dumps(message).encode())
 
 
 class Sent:
@@ -51,7 +56,7 @@ async def played(path: Path, *lines: Any, options: ServeOptions = AT_ONCE) -> Se
         client = ServedClient(server, options, tasks, sent.report)
         for line in lines:
             raw = line if isinstance(line, bytes) else json.dumps(line).encode()
-            for replied in await client.take(raw, sent):
+            for replied in await client.take(messages_in(raw), sent):
                 with anyio.fail_after(10):
                     await replied.wait()
     return sent
@@ -131,11 +136,11 @@ async def test_a_question_waits_for_the_clients_answer(tmp_path: Path) -> None:
     sent, server = Sent(), await indexed(tap.path)
     async with anyio.create_task_group() as tasks:
         client = ServedClient(server, AT_ONCE, tasks, sent.report)
-        (replied,) = await client.take(json.dumps(call(9)).encode(), sent)
+        (replied,) = await client.take(line(call(9)), sent)
         await sent.first.wait()
         await anyio.sleep(0.02)
         assert sent.messages == [asked]
-        await client.take(json.dumps(answer(1, action="decline")).encode(), sent)
+        await client.take(line(answer(1, action="decline")), sent)
         await replied.wait()
     assert sent.messages[1] == answer(9)
 
@@ -147,9 +152,9 @@ async def test_a_cancel_that_was_recorded_is_followed_by_what_followed_it(tmp_pa
     sent, server = Sent(), await indexed(tap.path)
     async with anyio.create_task_group() as tasks:
         client = ServedClient(server, ServeOptions(1.0), tasks, sent.report)
-        (replied,) = await client.take(json.dumps(call(9)).encode(), sent)
+        (replied,) = await client.take(line(call(9)), sent)
         await sent.first.wait()
-        await client.take(json.dumps(cancelled(9)).encode(), sent)
+        await client.take(line(cancelled(9)), sent)
         with anyio.fail_after(10):
             await replied.wait()
     assert sent.messages == [log("begun"), answer(9, stopped=True)]
@@ -162,10 +167,10 @@ async def test_a_recorded_cancel_waits_for_the_clients(tmp_path: Path) -> None:
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
             client = ServedClient(server, AT_ONCE, tasks, sent.report)
-            await client.take(json.dumps(call(9)).encode(), sent)
+            await client.take(line(call(9)), sent)
             await sent.first.wait()
             await anyio.sleep(0.05)
-            await client.take(json.dumps(cancelled(9)).encode(), sent)
+            await client.take(line(cancelled(9)), sent)
     assert sent.messages == [log("begun")]
 
 
@@ -187,12 +192,12 @@ async def test_what_followed_the_handshake_waits_for_its_end(tmp_path: Path) -> 
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
             client = ServedClient(server, AT_ONCE, tasks, sent.report)
-            (replied,) = await client.take(json.dumps(initialize).encode(), sent)
+            (replied,) = await client.take(line(initialize), sent)
             await replied.wait()
             await anyio.sleep(0.05)
             assert [each["id"] for each in sent.messages] == [7]
             ended = notification("notifications/initialized")
-            await client.take(json.dumps(ended).encode(), sent)
+            await client.take(line(ended), sent)
     assert sent.messages[1]["method"] == "notifications/tools/list_changed"
 
 
@@ -202,7 +207,7 @@ async def test_the_last_progress_comes_before_its_reply_at_any_speed(tmp_path: P
     sent, server = Sent(), await indexed(tap.path)
     async with anyio.create_task_group() as tasks:
         client = ServedClient(server, AT_ONCE, tasks, sent.report)
-        await client.take(json.dumps(call(9, token="b")).encode(), sent)
+        await client.take(line(call(9, token="b")), sent)
         await sent.first.wait()
         await checkpoint()
         assert sent.messages == [tick("b", 1)]  # a read of this moment finds no reply
@@ -216,8 +221,8 @@ async def test_a_cancel_that_was_not_recorded_ends_the_request_silently(tmp_path
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
             client = ServedClient(server, ServeOptions(1.0), tasks, sent.report)
-            await client.take(json.dumps(call(9)).encode(), sent)
-            await client.take(json.dumps(cancelled(9)).encode(), sent)
+            await client.take(line(call(9)), sent)
+            await client.take(line(cancelled(9)), sent)
     assert sent.raws == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from typing import TYPE_CHECKING
 
 import anyio
@@ -50,10 +49,10 @@ class ServingController(QObject):
         from mcp_progress_monitor.imports.convert import as_recording  # late: when first served
         from mcp_progress_monitor.serving.exchanges import RecordedServer
         from mcp_progress_monitor.serving.http import HttpServing
-        from mcp_progress_monitor.serving.session import ServeOptions
+        from mcp_progress_monitor.serving.session import ServeOptions, times_faster
 
         error: ErrorDetails | None = None
-        options = ServeOptions(math.inf if speed == "max" else float(speed))
+        options = ServeOptions(times_faster(speed))
         try:
             with contextlib.ExitStack() as stack:
                 path = stack.enter_context(as_recording(self._path))
