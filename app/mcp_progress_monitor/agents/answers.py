@@ -28,6 +28,9 @@ MOST_TEXT: Final = 4_000
 _SHORT: Final = 300
 _LONG: Final = 2_000
 _SCANNED: Final = 20_000  # characters of a text that are searched for secrets
+_WHOLE: Final = 1_000_000
+_BEGINNING: Final = 100_000
+"""Bytes that are read of a message of `_WHOLE` bytes or more."""
 _MOST_MARKS: Final = 8
 _MOST_TICKS: Final = 20
 
@@ -209,8 +212,8 @@ def quoted_json(value: Any, limit: int = _LONG) -> str:
 
 
 def quoted_raw(raw: bytes, limit: int) -> str:
-    """A message's bytes as text, without secrets; of a large one, the beginning."""
-    clean = _redaction.raw(raw if len(raw) < 1_000_000 else raw[:100_000])
+    """A message's bytes as text, without secrets."""
+    clean = _redaction.raw(raw)
     return formatting.elide(formatting.visible(clean.decode(errors="replace")), limit)
 
 
@@ -278,8 +281,9 @@ def detail_answer(
 def message_answer(source: Source, place: int, limit: int) -> MessageAnswer | None:
     """A message of a recording; None if it is not there any more."""
     timeline = source.playback.timeline
-    frame = timeline.frame(place)
     kind = timeline.kind(place)
+    size = timeline.size(place)  # with escapes of the file
+    frame = timeline.frame(place, None if size < _WHOLE else _BEGINNING)
     if frame is None or kind is None:
         return None
     return MessageAnswer(
@@ -288,7 +292,7 @@ def message_answer(source: Source, place: int, limit: int) -> MessageAnswer | No
         server=formatting.one_line(server_name(frame.connection)),
         direction=frame.channel.name.lower(),
         kind=kind.word,
-        size=len(frame.raw),
+        size=len(frame.raw) if size < _WHOLE else size,
         finding=formatting.one_line(source.marks.of(frame.number) or "")
         if timeline.is_marked(place)
         else "",
