@@ -10,8 +10,10 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 
+from mcp_progress_monitor.audit.access import turn
+from mcp_progress_monitor.audit.log import AuditReader, live_count
 from tests.integration.commands import run
 from tests.integration.tapping import recordings, tap_command, until
 from tests.patience import PATIENCE_S
@@ -65,6 +67,26 @@ async def test_an_agent_watches_a_job_that_another_client_runs(tmp_path: Path) -
     assert messages
     assert messages[0] is not None
     assert messages[0].startswith("Running")
+
+
+async def test_reading_is_logged_and_ends_in_all_processes_at_once(tmp_path: Path) -> None:
+    agents = _parameters(*_PROGRAM, "mcp", "--data-dir", str(tmp_path), "--server", "local-db")
+    with anyio.fail_after(PATIENCE_S):
+        async with Client(agents) as one, Client(agents) as other:
+            await one.call_tool("jobs", {})
+            assert live_count(tmp_path) == 2
+            turn(tmp_path, is_on=False)
+            for agent in (one, other):
+                with pytest.raises(MCPError, match="turned off reading for all agents"):
+                    await agent.call_tool("findings", {})
+    assert live_count(tmp_path) == 0
+    later, earlier = AuditReader(tmp_path).read()
+    outcomes = [[(each.what, each.outcome) for each in log.readings] for log in (later, earlier)]
+    refused = ("findings", "refused")
+    assert sorted(outcomes) == [[refused], [("jobs", "answered"), refused]]
+    assert later.beginning.servers == earlier.beginning.servers == ("local-db",)
+    assert later.beginning.pid != earlier.beginning.pid
+    assert later.name is not None
 
 
 def test_our_own_check_finds_nothing(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from mcp_progress_monitor.agents.auditing import Auditing
     from mcp_progress_monitor.agents.sources import FoundJob, Source, Sources
 
 _STATES: Final = {state.name.lower(): state for state in JobState}
@@ -353,7 +354,7 @@ class Agents:
         return []
 
 
-def made(sources: Sources) -> MCPServer[Any]:
+def made(sources: Sources, auditing: Auditing) -> MCPServer[Any]:
     """The server over some recordings, which it reads while it runs."""
     agents, bus = Agents(sources), InMemorySubscriptionBus()
 
@@ -362,13 +363,13 @@ def made(sources: Sources) -> MCPServer[Any]:
         known = sources.live_changes
         while True:
             await anyio.sleep(_ANNOUNCED_S)
-            if sources.live_changes != known:
+            if sources.live_changes != known and auditing.is_on():
                 known = sources.live_changes
                 await bus.publish(ResourceUpdated(uri=_URI))
 
     @contextlib.asynccontextmanager
     async def lifespan(_server: MCPServer[Any]) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as tasks:
+        async with auditing, anyio.create_task_group() as tasks:
             tasks.start_soon(sources.run)
             tasks.start_soon(announce)
             yield None
@@ -382,6 +383,7 @@ def made(sources: Sources) -> MCPServer[Any]:
         lifespan=lifespan,
         subscriptions=bus,
         log_level="WARNING",
+        middleware=[auditing],
     )
     for function in (agents.jobs, agents.job, agents.wait, agents.traffic, agents.findings):
         server.tool(annotations=_READ_ONLY)(function)

@@ -48,12 +48,14 @@ def serve_agents(common: CommonOptions, order: AgentsOrder) -> int:
         what = "The official MCP SDK is not installed"
         hint = "Install this program with the extra agents, or the package mcp beside it."
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, "", hint, str(error))) from error
+    from mcp_progress_monitor.agents.auditing import Auditing
     from mcp_progress_monitor.agents.server import made
     from mcp_progress_monitor.agents.sources import Sources
 
     with failing(ExitCode.USAGE):
         folder = paths.chosen_data_dir(common.data_dir)
-    server = made(Sources(folder, frozenset(order.servers)))
+    servers = frozenset(order.servers)
+    server = made(Sources(folder, servers), Auditing(folder, servers))
     anyio.run(server.run_stdio_async)
     return ExitCode.DONE
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from mcp_progress_monitor import private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import is_there
+from mcp_progress_monitor.process_lock import CHECK_S, is_held, process_lock
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ _BESIDE: Final = ".notes.json"
 _UNFINISHED: Final = f"{SUFFIX}.new"
 """The suffix of a tap's file until that has its header; left by a tap that was killed early."""
 _DAY_S: Final = 24 * 3600
-_CHECK_S: Final = 0.005
-"""Longer than another program holds a lock while trying it, too short to notice."""
 _PATIENCE_S: Final = 1.0
 _HEADER_BYTES: Final = 4096
 
@@ -94,9 +93,9 @@ class RecordingsFolder:
         """
         private_file.make_folder(self.path)
         self._own = _run_path(path)
-        lock = _lock(_lock_path(self._own))
+        lock = process_lock(_lock_path(self._own))
         with contextlib.suppress(NotImplementedError):  # the file system has no locks
-            lock.acquire(timeout=_PATIENCE_S, poll_interval=_CHECK_S)
+            lock.acquire(timeout=_PATIENCE_S, poll_interval=CHECK_S)
             self._lock = lock
 
     def end(self) -> None:
@@ -152,8 +151,8 @@ class RecordingsFolder:
             for run, path in _oldest_parts(self.path, names).items():
                 if run in followed:
                     continue
-                is_held = _lock_path(run).name in names and self.is_written(path)
-                if is_held or (path.name >= began and _is_settled(path)):
+                is_in_use = _lock_path(run).name in names and self.is_written(path)
+                if is_in_use or (path.name >= began and _is_settled(path)):
                     found.append(path)
         return sorted(found, key=lambda path: path.name)
 
@@ -180,7 +179,7 @@ class RecordingsFolder:
 
         Another program that checks at the same moment counts as a writer.
         """
-        return _is_held(_run_path(path), 0.0)
+        return is_held(_lock_path(_run_path(path)))
 
     def delete(self, entry: RecordingEntry) -> None:
         """Delete a recording with all its parts and notes.
@@ -226,7 +225,7 @@ class RecordingsFolder:
         """Return whether another program writes a run; in doubt, it does."""
         if self._lock is not None and run == self._own:
             return False
-        return _is_held(run, _CHECK_S)
+        return is_held(_lock_path(run), CHECK_S)
 
     def _sweep(self, now_when: float) -> None:
         """Delete notes of deleted recordings, and remains of a crash: locks, unfinished parts."""
@@ -292,27 +291,6 @@ def _beside(folder: Path) -> list[Path]:
     with contextlib.suppress(OSError):
         return list(folder.iterdir())
     return []
-
-
-def _lock(path: Path) -> FileLock:
-    from filelock import FileLock  # late: not needed at startup
-
-    # No soft locks: they outlive their holder. Not per thread: workers come and go.
-    return FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
-
-
-def _is_held(run: Path, patience_s: float) -> bool:
-    """Return whether a run's lock stays taken for `patience_s`; in doubt, it does."""
-    path = _lock_path(run)
-    try:
-        if not path.exists():
-            return False
-        lock = _lock(path)
-        lock.acquire(timeout=patience_s, poll_interval=_CHECK_S / 5)
-    except (OSError, NotImplementedError):  # a Timeout is an OSError
-        return True
-    lock.release()
-    return False
 
 
 def part_path(path: Path, number: int) -> Path:

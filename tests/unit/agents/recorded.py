@@ -10,6 +10,7 @@ from typing import Any
 
 from mcp import Client
 
+from mcp_progress_monitor.agents.auditing import Auditing
 from mcp_progress_monitor.agents.server import made
 from mcp_progress_monitor.agents.sources import Sources
 from tests.taps import HandTap
@@ -37,7 +38,8 @@ def finished(data_dir: Path, name: str = "local-db", **result: Any) -> HandTap:
 @contextlib.asynccontextmanager
 async def asking(data_dir: Path, *servers: str) -> AsyncIterator[Client]:
     """The official client of a server over a data folder."""
-    async with Client(made(Sources(data_dir, frozenset(servers)))) as client:
+    server = made(Sources(data_dir, frozenset(servers)), Auditing(data_dir, servers))
+    async with Client(server) as client:
         yield client
 
 

@@ -1,0 +1,116 @@
+"""The user's switch for agents: reading is on or off, for all of them or for single ones."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from mcp_progress_monitor import private_file
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.path_checks import PathKind, path_kind
+from mcp_progress_monitor.process_lock import process_lock
+from mcp_progress_monitor.validation import Validated, described
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+FOLDER: Final = "agents"
+"""The subfolder of the data folder with the switch and the logs."""
+_FILE: Final = "access.json"
+_MOST_BYTES: Final = 100_000
+_PATIENCE_S: Final = 5.0
+
+
+class AgentAccess(Validated):
+    """Reading is off for all agents, or for those of the names in `names_off`."""
+
+    is_off: bool = False
+    names_off: tuple[str, ...] = ()
+
+    def refusal(self, names: AbstractSet[str]) -> str:
+        """Say why an agent that gave these names may read nothing; empty if it may read."""
+        if self.is_off:
+            return _sentence("for all agents")
+        off = sorted(names & set(self.names_off))
+        return _sentence(f"for {one_line(off[0]) or 'agents without a name'}") if off else ""
+
+
+def _sentence(whom: str) -> str:
+    return (
+        f"The user turned off reading {whom} in MCP Progress Monitor. Nothing was read. Only the"
+        " user can turn it on again, in the window under Servers, Agents. Do not ask again before."
+    )
+
+
+def load_access(data_dir: Path) -> AgentAccess:
+    """Read the switch. Agents may read as long as the user has never turned it off.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    path = data_dir / FOLDER / _FILE
+    try:
+        if path_kind(path) is PathKind.OTHER:  # reading a pipe would block forever
+            raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # told as others
+        with path.open("rb") as file:
+            return AgentAccess.model_validate_json(file.read(_MOST_BYTES))
+    except FileNotFoundError:
+        return AgentAccess()
+    except ValidationError as error:
+        raise _unreadable(path, described(error)) from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error
+
+
+def turn(data_dir: Path, *, is_on: bool, name: str | None = None) -> AgentAccess:
+    """Turn reading on or off, for agents of one name or for all, and return the new state.
+
+    A file that cannot be read is replaced.
+
+    Raises:
+        UserError: it cannot be saved.
+    """
+    folder = data_dir / FOLDER
+    try:
+        private_file.make_folder(folder)
+        with _locked(folder):
+            try:
+                before = load_access(data_dir)
+            except UserError:
+                before = AgentAccess(is_off=True)
+            if name is None:
+                after = before.model_copy(update={"is_off": not is_on})
+            else:
+                others = [each for each in before.names_off if each != name]
+                names = tuple(others if is_on else [*others, name])
+                after = before.model_copy(update={"names_off": names})
+            private_file.put(folder / _FILE, after.model_dump_json().encode() + b"\n")
+    except OSError as error:
+        what = f"Cannot turn {'on' if is_on else 'off'} reading for agents"
+        hint = "Check the folder's permissions and the free disk space, or end the agents."
+        reason = error.strerror or str(error)
+        raise UserError(ErrorDetails(what, str(folder / _FILE), hint, reason)) from error
+    return after
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other windows from changing the switch meanwhile, where the file system has locks."""
+    lock = process_lock(folder / "access.lock")
+    with contextlib.suppress(NotImplementedError):
+        lock.acquire(timeout=_PATIENCE_S)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _unreadable(path: Path, reason: str) -> UserError:
+    what = "Cannot read whether agents may read, so they may not"
+    hint = "Turn reading on or off in the window under Servers, Agents."
+    return UserError(ErrorDetails(what, str(path), hint, reason))
