@@ -14,7 +14,6 @@ _OF_SEVERAL_MODULES = {
     "gui/test_every_window.py": "what holds for every window",
     "gui/schema_form/test_hostile_forms.py": "forms of hostile schemas, wherever they are shown",
     "gui/test_read_only.py": "each pane beside a recording that nothing can be done to",
-    "gui/test_side_lists.py": "the lists beside the jobs",
 }
 """Tests that have no one module, and what they are about."""
 

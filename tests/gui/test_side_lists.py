@@ -108,11 +108,37 @@ def menu_of(qtbot: QtBot, servers: ServerList, row: int | None) -> list[str]:
     return texts
 
 
-def test_every_group_has_a_row_and_all_of_them_are_in_sight(filters: JobFilters) -> None:
+def groups_of(filters: JobFilters) -> list[str]:
+    model = filters.view.model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def test_groups_without_jobs_are_left_out_but_the_first_three(
+    qtbot: QtBot, filters: JobFilters, jobs: JobsModel
+) -> None:
+    assert groups_of(filters) == ["All", "Running", "Needs you", "Finished"]
+    every = [JobState.STALLED, JobState.RESUMABLE, JobState.FAILED, JobState.NEEDS_YOU]
+    source = FakeJobs(*(job(id=at, state=state) for at, state in enumerate(every, 3)))
+    jobs.set_source(source)
+    assert groups_of(filters) == [
+        group.value for group in JobGroup if group is not JobGroup.FINISHED
+    ]
     view = filters.view
-    last = view.model().index(len(JobGroup) - 1, 0)
-    assert view.viewport().rect().contains(view.visualRect(last))
-    assert not filters.grab().isNull()
+    last = view.model().index(view.model().rowCount() - 1, 0)
+    qtbot.waitUntil(lambda: view.viewport().rect().contains(view.visualRect(last)))
+
+
+def test_the_chosen_group_stays_without_jobs_until_another_is_chosen(
+    qtbot: QtBot, filters: JobFilters, jobs: JobsModel
+) -> None:
+    filters.select(JobGroup.FINISHED)
+    jobs.set_source(FakeJobs(job(id=1)))
+    assert filters.view.currentIndex().data() == "Finished"
+    with qtbot.waitSignal(filters.group_selected) as emitted:
+        QTest.keyClick(filters.view, Qt.Key.Key_Up)
+    assert emitted.args == [JobGroup.NEEDS_YOU]
+    qtbot.waitUntil(lambda: groups_of(filters) == ["All", "Running", "Needs you"])
+    assert filters.view.currentIndex().data() == "Needs you"
 
 
 def test_choosing_a_group_by_keyboard_tells_it(qtbot: QtBot, filters: JobFilters) -> None:
@@ -124,7 +150,7 @@ def test_choosing_a_group_by_keyboard_tells_it(qtbot: QtBot, filters: JobFilters
 
 
 def test_choosing_a_group_by_mouse_tells_it(qtbot: QtBot, filters: JobFilters) -> None:
-    place = filters.view.visualRect(filters.view.model().index(5, 0)).center()
+    place = filters.view.visualRect(filters.view.model().index(3, 0)).center()
     with qtbot.waitSignal(filters.group_selected) as emitted:
         QTest.mouseClick(filters.view.viewport(), Qt.MouseButton.LeftButton, PLAIN, place)
     assert emitted.args == [JobGroup.FINISHED]

@@ -25,7 +25,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QMenu,
-    QSplitter,
     QStatusBar,
     QTabBar,
     QTabWidget,
@@ -35,6 +34,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui import window_commands as commands
+from mcp_progress_monitor.gui.calls.recent import RecentList
 from mcp_progress_monitor.gui.common.commands import CommandActions, Commands, KeyTip, carries_out
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
 from mcp_progress_monitor.gui.dropped import dropped
@@ -58,6 +58,7 @@ from mcp_progress_monitor.gui.panes import (
 from mcp_progress_monitor.gui.preferences import KEYS
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.gui.servers.watched import WatchedList
+from mcp_progress_monitor.gui.side import Side
 from mcp_progress_monitor.gui.theme import TextSize, ThemeChoice
 from mcp_progress_monitor.gui.tool_bar import ToolBar
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
@@ -89,8 +90,6 @@ _EARLIER_COLUMNS: Final = "jobs/columns-19"
 """A layout of other columns is left aside, but for that of the version without `Column.ENDED`."""
 _GEOMETRY: Final = 50
 """Bytes of a window's geometry at least; of a part of one, Qt makes a window without a size."""
-_LEAST_SERVERS: Final = 110
-_FEW_SERVERS: Final = 1
 _DROP_HINT: Final = "Drop to open a recording, import a configuration or connect to a program"
 _BESIDE: Final = 190
 _SHARE_BESIDE: Final = 0.22
@@ -144,6 +143,7 @@ class MainWindow(QMainWindow):
         KeyTip(self.filter_edit, self.do[commands.FIND], self.filter_edit.accessibleName())
         self.servers = ServerList(models.servers, appearance, self.commands, self)
         self.watched = WatchedList(models.watched, appearance, self.commands, self)
+        self.recent = RecentList(appearance, self)
         self.traffic_pane = TrafficPane(
             models.traffic, models.followed, appearance, self.commands, self, models.notes
         )
@@ -232,7 +232,7 @@ class MainWindow(QMainWindow):
 
     def panes(self) -> list[QWidget]:
         """The panes in the order of F6."""
-        side = (self.job_filters, self.servers, self.watched)
+        side = (self.job_filters, self.servers, self.watched, self.recent)
         docks = [dock for name, dock in self.docks.items() if name != "side"]
         return [*side, self.middle.page, *docks, self.notices, self.tool_bar]
 
@@ -477,7 +477,8 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self._center)
         self.setDockNestingEnabled(True)
         self.setCorner(Qt.Corner.BottomLeftCorner, _LEFT)
-        self._dock("side", "Jobs and servers", self._side(), _LEFT)
+        side = Side(self.job_filters, self.servers, (self.watched, self.recent), self)
+        self._dock("side", "Jobs and servers", side, _LEFT)
         self._dock("traffic", "Traffic", self.traffic_pane, _BOTTOM)
 
     def _late_panes(self, models: Models) -> LazyPanes:
@@ -520,25 +521,6 @@ class MainWindow(QMainWindow):
             if has_tab != (dock.titleBarWidget() is not None):
                 none = QWidget(dock) if has_tab else None
                 dock.setTitleBarWidget(none)  # type: ignore[arg-type]  # None is Qt's own title
-
-    def _side(self) -> QWidget:
-        self._parts = side = QSplitter(Qt.Orientation.Vertical, self)
-        side.setChildrenCollapsible(False)
-        side.addWidget(self.job_filters)
-        side.addWidget(self.servers)
-        side.addWidget(self.watched)
-        side.setStretchFactor(1, 1)
-        self.watched.grew.connect(self._make_room_for_watched)
-        return side
-
-    @Slot()
-    def _make_room_for_watched(self) -> None:
-        """Give the watched servers the room they need, as far as our own allow."""
-        filters, servers, watched = self._parts.sizes()
-        both, rows = servers + watched, self.servers.view.model().rowCount()
-        least = both // 2 if rows > _FEW_SERVERS else _LEAST_SERVERS
-        wanted = max(watched, min(self.watched.sizeHint().height(), both - least))
-        self._parts.setSizes([filters, both - wanted, wanted])
 
     def _dock(self, name: str, title: str, pane: QWidget, area: Qt.DockWidgetArea) -> None:
         dock = QDockWidget(title, self)

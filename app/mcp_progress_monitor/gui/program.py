@@ -19,6 +19,7 @@ from mcp_progress_monitor.gui.jobs import commands as on_jobs
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
+from mcp_progress_monitor.gui.recent_controller import RecentController
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.controller import ServersController
 from mcp_progress_monitor.gui.servers.dialogs_controller import ServerDialogs
@@ -145,6 +146,13 @@ class Program(WindowProgram):
             self.servers.connect_server,
             self._preferences,
             appearance,
+        )
+        self.recent = RecentController(
+            self.window.recent,
+            self.engine.servers,
+            self.calls,
+            self.servers.connect_server,
+            self._preferences,
         )
         window, models = self.window, self._models
         self.questions = QuestionsController(
@@ -274,6 +282,7 @@ class Program(WindowProgram):
 
     def _forget_arguments(self) -> None:
         self.calls.forget_arguments()
+        self.recent.refresh()
 
     def _join_feed(self) -> None:
         feed = self._models.feed
@@ -450,6 +459,7 @@ class Program(WindowProgram):
     def _on_servers_changed(self) -> None:
         self._show_what_is_there()
         self.calls.show_new_servers()
+        self.recent.refresh()
         self.window.tool_bar.set_servers(self._offered())
         self._status.refresh()
 

@@ -253,19 +253,24 @@ class CallsController(QObject):
     def edit(self, call: Call) -> None:
         """Open the call form with a call; its server is or was connected."""
         arguments = call.params.get("arguments")
-        form = self._shown_call().form
-        self.refresh_servers()
-        is_found = form.choose(
+        self.open_call(
             call.server,
             call.method,
             str(call.params.get("uri" if call.method == READ_RESOURCE else "name", "")),
             arguments if isinstance(arguments, dict) else None,
         )
-        if not is_found:
+
+    def open_call(
+        self, server: str, method: str, name: str, arguments: JsonObject | None = None
+    ) -> None:
+        """Open the call form on an offer with `arguments`, or report that it is no longer there."""
+        form = self._shown_call().form
+        self.refresh_servers()
+        if not form.choose(server, method, name, arguments):
             self._report(
                 ErrorDetails(
                     "Cannot edit this call: its server no longer offers it",
-                    call.server,
+                    server,
                     "Connect the server, or re-issue the request unchanged.",
                 )
             )
@@ -280,6 +285,12 @@ class CallsController(QObject):
             page.show_server(self._engine.servers.snapshot(page.server))
         elif page is not None and page is self._middle.page:
             self._middle.show_jobs()
+
+    def remembered(self) -> object:
+        """Return the calls with their last arguments, as the state of a `CallMemory`."""
+        form = None if self._call is None else self._call.form
+        state = self._preferences.json_of("calls") if form is None else form.state()
+        return state.get("arguments")
 
     def close(self) -> None:
         """Close open windows, and save what was typed."""

@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QSortFilterProxyModel,
     Qt,
+    QTimer,
     Slot,
 )
 
@@ -58,6 +59,9 @@ GROUP_OF_STATE: Final = {
 _FLAGS: Final = (
     Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
 )
+
+_ORDER: Final = {group: place for place, group in enumerate(JobGroup)}
+_ALWAYS_SHOWN: Final = frozenset({JobGroup.ALL, JobGroup.RUNNING, JobGroup.NEEDS_YOU})
 
 COUNT: Final = int(Qt.ItemDataRole.UserRole) + 1
 GROUP: Final = int(Qt.ItemDataRole.UserRole) + 2
@@ -181,12 +185,15 @@ class JobFilter(QSortFilterProxyModel):
 
 
 class GroupsModel(QAbstractListModel):
-    """One row for each `JobGroup`, with the number of its jobs."""
+    """One row for each `JobGroup` with jobs, and for the first three, with the number of jobs."""
 
     def __init__(self, jobs: JobsModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs = jobs
-        self._groups = tuple(JobGroup)
+        self._groups = [group for group in JobGroup if group in _ALWAYS_SHOWN]
+        self._kept = JobGroup.ALL
+        self._leaving = QTimer(self, singleShot=True, interval=0)
+        self._leaving.timeout.connect(self._show_groups)
         self._counts: dict[JobGroup, int] = {}
         jobs.groups_changed.connect(self._on_groups_changed)
         self._on_groups_changed()
@@ -194,6 +201,17 @@ class GroupsModel(QAbstractListModel):
     def count(self, group: JobGroup) -> int:
         """The number of jobs in `group`."""
         return self._counts.get(group, 0)
+
+    def keep(self, group: JobGroup) -> int:
+        """Keep the row of `group` while it has no jobs, instead of the one kept before.
+
+        Returns its row. The other is removed later: it may be the current one.
+        """
+        self._kept = group
+        if group not in self._groups:
+            self._insert(group)
+        self._leaving.start()
+        return self._groups.index(group)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         return 0 if parent.isValid() else len(self._groups)
@@ -214,7 +232,27 @@ class GroupsModel(QAbstractListModel):
         counts[JobGroup.ALL] = self._jobs.job_count
         if counts != self._counts:
             self._counts = counts
+            self._show_groups()
             self.dataChanged.emit(self.index(0), self.index(len(self._groups) - 1))
+
+    @Slot()
+    def _show_groups(self) -> None:
+        """Add and remove rows, one at a time."""
+        for group in JobGroup:
+            is_wanted = group in _ALWAYS_SHOWN or group is self._kept or self.count(group) > 0
+            if is_wanted and group not in self._groups:
+                self._insert(group)
+            elif group in self._groups and not is_wanted:
+                row = self._groups.index(group)
+                self.beginRemoveRows(QModelIndex(), row, row)
+                del self._groups[row]
+                self.endRemoveRows()
+
+    def _insert(self, group: JobGroup) -> None:
+        row = sum(_ORDER[shown] < _ORDER[group] for shown in self._groups)
+        self.beginInsertRows(QModelIndex(), row, row)
+        self._groups.insert(row, group)
+        self.endInsertRows()
 
 
 def _by_group(by_state: Mapping[JobState, int]) -> dict[JobGroup, int]:

@@ -32,7 +32,7 @@ _GROUPS: Final = {
 
 
 class JobFilters(QWidget):
-    """One row for each group of jobs; emits `group_selected`."""
+    """One row for each group that has jobs; emits `group_selected`."""
 
     group_selected = Signal(object)  # a `JobGroup`
 
@@ -53,15 +53,18 @@ class JobFilters(QWidget):
         self.setFocusProxy(self.view)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         appearance.changed.connect(self.view.viewport().update)
+        for changed in (groups.rowsInserted, groups.rowsRemoved):
+            changed.connect(self.view.updateGeometry)
         self.select(JobGroup.ALL)
 
     def select(self, group: JobGroup) -> None:
-        self.view.setCurrentIndex(self._groups.index(tuple(JobGroup).index(group)))
+        self.view.setCurrentIndex(self._groups.index(self._groups.keep(group)))
 
     @Slot(QModelIndex)
     def _on_current_changed(self, index: QModelIndex) -> None:
         group = index.data(GROUP)
         if isinstance(group, JobGroup):
+            self._groups.keep(group)
             self.group_selected.emit(group)
 
 

@@ -263,6 +263,11 @@ class ServerList(QWidget):
         self._recolour()
         self.commands.refresh()
 
+    def wanted_height(self) -> int:
+        """The height that shows all rows."""
+        rows = self.shown.rowCount() * max(self.view.sizeHintForRow(0), 0)
+        return self.minimumSizeHint().height() - self.view.minimumSizeHint().height() + rows + GAP
+
     def current(self) -> ServerSnapshot | None:
         """The current server."""
         row = self._current()

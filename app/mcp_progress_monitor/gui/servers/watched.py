@@ -187,6 +187,7 @@ class WatchedDelegate(SideDelegate):
         faces = self.faces(option.font)
         if not isinstance(server, WatchedSnapshot):
             area = option.rect.adjusted(GAP + 2, 0, -GAP, 0)
+            text = faces.second.elided(text, area.width(), in_middle=True)
             self.write(painter, faces.second, area, text, Tone.MUTED)
             painter.restore()
             return
@@ -199,7 +200,8 @@ class WatchedDelegate(SideDelegate):
         room = self.paint_badge(painter, faces, place, index.data(BADGE))
         place.adjust(0, 0, -room, 0)
         ink = Tone.TEXT if server.is_live else Tone.MUTED
-        self.write(painter, faces.heavy, place, text, ink)
+        name = faces.heavy.elided(text, place.width(), in_middle=True)
+        self.write(painter, faces.heavy, place, name, ink)
         place = QRect(area.left(), top + heights[0], area.width(), heights[1])
         tone = Tone.WARNING if is_trouble else Tone.MUTED
         self.write(painter, faces.second, place, watched_texts.about(server), tone)
@@ -208,8 +210,6 @@ class WatchedDelegate(SideDelegate):
 
 class WatchedList(QWidget):
     """Lists the watched servers, with the commands on them; hidden while there are none."""
-
-    grew = Signal()  # there are more rows, which need more room
 
     def __init__(
         self,
@@ -222,7 +222,6 @@ class WatchedList(QWidget):
         self._model = model
         self._appearance = appearance
         self._kept = ""
-        self._row_count = 0
         self.view = QListView(self)
         self._heading = SideHeading("Watched", appearance, self)
         self._menu = QMenu(self)
@@ -249,11 +248,13 @@ class WatchedList(QWidget):
         found = self.view.currentIndex().data(WATCHED)
         return found if isinstance(found, WatchedSnapshot) else None
 
-    def sizeHint(self) -> QSize:
-        """High enough for a few rows: our own servers are above."""
+    def wanted_height(self) -> int:
+        """The height that shows a few rows: our own servers are above."""
         rows = range(min(self._model.rowCount(), _ROWS_SHOWN))
         height = sum(self.view.sizeHintForRow(row) for row in rows)
-        return QSize(190, self._heading.sizeHint().height() + max(height, 60) + GAP)
+        if self.isHidden():
+            return 0
+        return self._heading.sizeHint().height() + max(height, 60) + GAP
 
     def _chosen(self) -> list[WatchedSnapshot]:
         current = self.current()
@@ -289,11 +290,8 @@ class WatchedList(QWidget):
         self._show_if_any()
 
     def _show_if_any(self) -> None:
-        before, self._row_count = self._row_count, self._model.rowCount()
-        self.setVisible(self._row_count > 0)
+        self.setVisible(self._model.rowCount() > 0)
         self._enable()
-        if self._row_count > before:
-            self.grew.emit()
 
     @Slot()
     def _enable(self) -> None:
