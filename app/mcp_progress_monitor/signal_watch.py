@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
 import threading
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import anyio
+import anyio.from_thread
+from anyio.lowlevel import current_token
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
 INTERRUPT: Final = "SIGINT"
@@ -50,6 +55,18 @@ class SignalWatch:
                 for number in numbers:
                     if number in self._previous:
                         self._on_signal(signal.Signals(number))
+
+
+@contextlib.contextmanager
+def stop_on_signal() -> Iterator[anyio.Event]:
+    """An event of the running loop that is set by any of these signals."""
+    stop, token = anyio.Event(), current_token()
+
+    def on_signal(_number: object) -> None:
+        anyio.from_thread.run_sync(stop.set, token=token)
+
+    with SignalWatch(on_signal):
+        yield stop
 
 
 def _do_nothing(_number: int, _frame: FrameType | None) -> None:

@@ -22,6 +22,8 @@ from mcp_progress_monitor.recording.format import header, prefix
 from tests.integration.commands import linux_only, run
 from tests.integration.tapping import recordings, tap_command, until
 from tests.patience import PATIENCE_S
+from tests.taps import HandTap
+from tests.unit.serving.recordings import answer, call
 
 _PROGRAM = (sys.executable, "-m", "mcp_progress_monitor")
 _DEMO = (sys.executable, "-m", "mcp_progress_monitor.demo")
@@ -168,7 +170,19 @@ def test_a_file_that_cannot_be_served_says_why(tmp_path: Path) -> None:
     silent.write_bytes(header({"at": 0.0}))
     nothing = run("serve", str(silent))
     assert nothing.code == 8
-    assert "nothing to serve" in nothing.err
+    assert nothing.err.count("nothing to serve") == 1
+
+
+def test_what_is_not_served_is_reported_at_the_start(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path, "first")
+    tap.write(tap.sent(call(1)), tap.received(answer(1)))
+    tap.name = "second"
+    tap.write(tap.sent(call(2)), tap.received(answer(2)))
+    started = run("serve", str(tap.path))
+    assert (started.code, started.err.count("\n")) == (0, 1)
+    assert "also has: second. Use --server" in started.err
+    chosen = run("serve", str(tap.path), "--server", "second")
+    assert (chosen.code, chosen.err) == (0, "")
 
 
 def test_garbage_of_a_client_is_answered_and_survived(tmp_path: Path) -> None:

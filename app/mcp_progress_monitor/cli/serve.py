@@ -8,17 +8,15 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 import anyio
-import anyio.from_thread
 import click
-from anyio.lowlevel import current_token
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.cli.tapping import load_script
 from mcp_progress_monitor.imports.convert import as_recording
-from mcp_progress_monitor.serving.exchanges import RecordedServer, empty_error
+from mcp_progress_monitor.serving.exchanges import RecordedServer
 from mcp_progress_monitor.serving.session import ServeOptions, times_faster
-from mcp_progress_monitor.signal_watch import SignalWatch
+from mcp_progress_monitor.signal_watch import stop_on_signal
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.cli.orders import ServeOrder
@@ -32,8 +30,9 @@ _KILLED: Final = 137
 def serve_recording(order: ServeOrder) -> int:
     """Serve a recording until its client closes it, or a signal.
 
-    `CommandFailed` with code 8 if the file cannot be read or is not a recording, with code 2 for an
-    invalid script or a port that is not available.
+    Returns the exit code, 8 if there was nothing to serve. `CommandFailed` with code 8 if the file
+    cannot be read or is not a recording, with code 2 for an invalid script or a port that is not
+    available.
     """
     faults: ServedFaults | None = None
     if order.script is not None:
@@ -56,7 +55,7 @@ def serve_recording(order: ServeOrder) -> int:
         )
         anyio.run(_run, server, options, order.port, faults)
         if server.is_empty:
-            raise CommandFailed(ExitCode.UNWRITABLE, empty_error(server))
+            return ExitCode.UNWRITABLE
         if faults is not None and faults.killed.is_set():
             sys.stdout.flush()
             os._exit(_KILLED)  # as a process that was killed; a thread still reads standard input
@@ -76,12 +75,7 @@ async def _run(
     serving = HttpServing(server, options, _report, faults)
     with failing(ExitCode.USAGE):
         await serving.open(port)
-    stop, token = anyio.Event(), current_token()
-
-    def on_signal(_number: object) -> None:
-        anyio.from_thread.run_sync(stop.set, token=token)
-
-    with SignalWatch(on_signal):
+    with stop_on_signal() as stop:
         click.echo(serving.url)
         _say("Use the URL above in the client. Press Ctrl+C to stop.")
         await serving.run(stop)

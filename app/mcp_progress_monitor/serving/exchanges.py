@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import anyio
 from anyio.lowlevel import checkpoint
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.frames import Channel, server_name
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 MOST_EXCHANGES: Final = 200_000
 _SLICE_S: Final = 0.005
+_SHOWN: Final = 500  # characters of a line for the user
 _CANDIDATES: Final = 50
 """Requests that are compared to find the closest one; the newest of that tool."""
 _COMPARED: Final = 2_000  # characters of their arguments
@@ -117,6 +119,7 @@ class RecordedServer:
         """
         self.lines = RecordedLines(path)
         self.name = name
+        self._is_chosen = name is not None
         self.others: set[str] = set()
         """The other servers of the recording."""
         self.revision = ""
@@ -141,6 +144,25 @@ class RecordedServer:
     @property
     def is_empty(self) -> bool:
         return self.is_indexed and not self._exchanges
+
+    @property
+    def unserved(self) -> list[str]:
+        """Lines that say what of the recording is not served, once it is indexed."""
+        if self.is_empty:
+            return [formatting.one_line(_empty_error(self).as_text(), _SHOWN)]
+        lines = []
+        if self.others and not self._is_chosen:
+            names = formatting.one_line(", ".join(sorted(self.others)), _SHOWN)
+            lines.append(
+                f"Only {self.name!r} is served. The recording also has: {names}. Use --server to"
+                " choose another one."
+            )
+        if self.left_out:
+            lines.append(
+                f"{self.left_out:,} requests after the first {MOST_EXCHANGES:,} are not served."
+                " Use the recording of a shorter session."
+            )
+        return lines
 
     @property
     def has_opening(self) -> bool:
@@ -435,7 +457,7 @@ def _revision(exchange: Exchange, reply: JsonObject) -> str:
     return revision if isinstance(revision, str) else ""
 
 
-def empty_error(server: RecordedServer) -> ErrorDetails:
+def _empty_error(server: RecordedServer) -> ErrorDetails:
     """The error of a recording that has no request to answer."""
     where = str(server.lines.path)
     if server.others:

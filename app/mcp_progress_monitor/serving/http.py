@@ -21,7 +21,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.messages import INITIALIZE
 from mcp_progress_monitor.serving.lines import messages_in
-from mcp_progress_monitor.serving.session import ServedClient, passed_on
+from mcp_progress_monitor.serving.session import ServedClient, index, passed_on
 from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, JSON, SESSION
 from mcp_progress_monitor.tap_http.addresses import refusal_of
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.serving.exchanges import RecordedServer
     from mcp_progress_monitor.serving.faults import ServedFaults
     from mcp_progress_monitor.serving.lines import RecordedMessage
-    from mcp_progress_monitor.serving.session import Report, ServeOptions
+    from mcp_progress_monitor.serving.session import Playing, Report, ServeOptions
 
 PATH: Final = "/mcp"
 _CHUNK: Final = 64 * 1024
@@ -104,12 +104,12 @@ class _Stream:
         self._session = session
         self._send = send
         self._faults = faults
-        self.replied: list[anyio.Event] = []
-        """Set one by one, as the requests of the `POST` are answered."""
+        self.playing: list[Playing] = []
+        """The requests of the `POST`."""
 
     @property
     def is_over(self) -> bool:
-        return bool(self.replied) and all(event.is_set() for event in self.replied)
+        return bool(self.playing) and all(each.replied.is_set() for each in self.playing)
 
     async def send(self, raw: bytes) -> None:
         for each in await passed_on(self._faults, "server", raw):
@@ -163,7 +163,7 @@ class HttpServing:
         async with self._listener, anyio.create_task_group() as tasks:
             self._tasks = tasks
             self._without = self._new_session(may_listen=False)
-            tasks.start_soon(self._server.index)
+            tasks.start_soon(index, self._server, self._report)
             tasks.start_soon(self._listener.serve, self._serve)
             if self._faults is not None:
                 tasks.start_soon(self._faults.run)
@@ -221,15 +221,24 @@ class HttpServing:
     async def take(
         self, request: _Request, session: _HttpSession, send: Callable[[bytes], Awaitable[None]]
     ) -> None:
-        """Hand the messages of a request to its client; returns when all replies were sent."""
+        """Hand the messages of a request to its client; returns when all replies were sent.
+
+        Cancelled when the client is gone: what was not replied by then can reach nobody.
+        """
         stream = _Stream(session, send, self._faults)
         if self._faults is None:
-            stream.replied = await session.client.take(request.messages, stream)
+            stream.playing = await session.client.take(request.messages, stream)
         else:
             for each in await self._faults.changed("client", request.body):
-                stream.replied += await session.client.take(messages_in(each), stream)
-        for event in stream.replied:
-            await event.wait()
+                stream.playing += await session.client.take(messages_in(each), stream)
+        try:
+            for playing in stream.playing:
+                await playing.replied.wait()
+        except anyio.get_cancelled_exc_class():
+            for playing in stream.playing:
+                if not playing.replied.is_set():
+                    playing.cancel()
+            raise
 
 
 class _Connection:

@@ -76,10 +76,17 @@ async def passed_on(faults: ServedFaults | None, side: str, raw: bytes) -> list[
 
 
 class Report(Protocol):
-    """Gets a line for the user about each request."""
+    """Gets lines for the user: one about each request, and about the recording."""
 
     def __call__(self, line: str, *, is_odd: bool = False) -> None:
-        """`is_odd` marks a request that is not answered exactly as recorded."""
+        """`is_odd` marks what a client may not expect, such as another answer than recorded."""
+
+
+async def index(server: RecordedServer, report: Report) -> None:
+    """Index a recording, then report what of it is not served."""
+    await server.index()
+    for line in server.unserved:
+        report(line, is_odd=True)
 
 
 class Outlet(Protocol):
@@ -92,8 +99,11 @@ class Outlet(Protocol):
         """Write one line of the server's standard error."""
 
 
-class _Playing:
-    """A request that is being played; `cancelled` is set by its client."""
+class Playing:
+    """A request that is being played.
+
+    `cancelled` is set by its client, `replied` once its reply was sent or none will be.
+    """
 
     def __init__(self, message: RecordedMessage, outlet: Outlet) -> None:
         self.message = message
@@ -127,24 +137,24 @@ class ServedClient:
         """How often each request was made."""
         self.initialized = anyio.Event()
         """Set once the client has ended its handshake."""
-        self._playing: dict[bytes, _Playing] = {}
+        self._playing: dict[bytes, Playing] = {}
         self._answers: dict[bytes, anyio.Event] = {}
         """Questions that this client has yet to answer, by the JSON of their ids."""
         self._numbers = itertools.count(1)
 
     async def take(
         self, messages: Iterable[RecordedMessage | None], outlet: Outlet
-    ) -> list[anyio.Event]:
+    ) -> list[Playing]:
         """Handle messages of the client, as `messages_in` reads them from its bytes.
 
-        Returns an event for each request, which is set once its reply was sent.
+        Returns the requests among them, which are played from now on.
         """
-        replied: list[anyio.Event] = []
+        playing: list[Playing] = []
         for message in messages:
             if message is None:
                 await outlet.send(_error(None, _PARSE_ERROR, "Not a JSON-RPC message"))
             elif message.is_request:
-                replied.append(self._begin(message, outlet))
+                playing.append(self._begin(message, outlet))
             elif message.is_reply:
                 answered = self._answers.pop(canonical(message.id), None)
                 if answered is not None:
@@ -152,10 +162,10 @@ class ServedClient:
             elif message.method == INITIALIZED:
                 self.initialized.set()
             elif message.method == CANCELLED:
-                playing = self._playing.get(canonical(message.params.get("requestId")))
-                if playing is not None:
-                    playing.cancel()
-        return replied
+                cancelled = self._playing.get(canonical(message.params.get("requestId")))
+                if cancelled is not None:
+                    cancelled.cancel()
+        return playing
 
     def cancel_all(self) -> None:
         """End everything that is being played, as for a client that is gone."""
@@ -163,13 +173,13 @@ class ServedClient:
         for playing in self._playing.values():
             playing.cancel()
 
-    def _begin(self, message: RecordedMessage, outlet: Outlet) -> anyio.Event:
-        playing = _Playing(message, outlet)
+    def _begin(self, message: RecordedMessage, outlet: Outlet) -> Playing:
+        playing = Playing(message, outlet)
         self._playing[canonical(message.id)] = playing
         self._tasks.start_soon(self._answer, playing)
-        return playing.replied
+        return playing
 
-    async def _answer(self, playing: _Playing) -> None:
+    async def _answer(self, playing: Playing) -> None:
         try:
             exchange = await self._found(playing)
             if exchange is not None:
@@ -183,7 +193,7 @@ class ServedClient:
             if self._playing.get(canonical(playing.message.id)) is playing:
                 del self._playing[canonical(playing.message.id)]
 
-    async def _found(self, playing: _Playing) -> Exchange | None:
+    async def _found(self, playing: Playing) -> Exchange | None:
         """The exchange to play; None if the request was answered otherwise."""
         message, outlet = playing.message, playing.outlet
         method, params = message.method, message.params
@@ -264,7 +274,7 @@ class _Play:
     """Plays the steps of one exchange for one request."""
 
     def __init__(
-        self, client: ServedClient, playing: _Playing, exchange: Exchange, options: ServeOptions
+        self, client: ServedClient, playing: Playing, exchange: Exchange, options: ServeOptions
     ) -> None:
         self._client = client
         self._playing = playing
@@ -304,7 +314,8 @@ class _Play:
                 return
             else:
                 await self._send(step)
-        if playing.message.method in STREAMS:  # it stays open until its client ends it
+        is_open = not playing.replied.is_set()
+        if is_open and playing.message.method in STREAMS:  # until its client ends it
             await playing.cancelled.wait()
         if not (playing.replied.is_set() or playing.cancelled.is_set()):
             why = "The recording has no reply to this request"

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from mcp_progress_monitor.recording.reader import LONGEST_LINE
 from mcp_progress_monitor.serving.lines import messages_in
-from mcp_progress_monitor.serving.session import ServedClient, passed_on
+from mcp_progress_monitor.serving.session import ServedClient, index, passed_on
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.serving.exchanges import RecordedServer
@@ -45,7 +45,7 @@ async def serve_stdio(
     """Answer the client until it closes its side, or a script kills the server."""
     outlet = _StandardStreams(faults)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.index)
+        tasks.start_soon(index, server, report)
         client = ServedClient(server, options, tasks, report)
 
         async def read() -> None:

@@ -16,9 +16,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
-import anyio.from_thread
 from anyio.abc import SocketAttribute
-from anyio.lowlevel import current_token
 
 from mcp_progress_monitor import __version__, formatting, paths
 from mcp_progress_monitor.clock import Clock
@@ -29,7 +27,7 @@ from mcp_progress_monitor.recording.format import SUFFIX, header
 from mcp_progress_monitor.recording.recorder import refusal
 from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
 from mcp_progress_monitor.recording.writer import Encoder, Writer
-from mcp_progress_monitor.signal_watch import SignalWatch
+from mcp_progress_monitor.signal_watch import stop_on_signal
 from mcp_progress_monitor.tap.files import file_name
 from mcp_progress_monitor.tap_http.addresses import ListenAddress, TapAddresses, read_listen
 from mcp_progress_monitor.tap_http.proxy import ProxyConnection
@@ -373,14 +371,8 @@ def run_tap(options: TapOptions) -> int:
 
 
 async def _run(tap: HttpTap) -> None:
-    stop = anyio.Event()
-    token = current_token()
-
-    def on_signal(_number: object) -> None:
-        anyio.from_thread.run_sync(stop.set, token=token)
-
     await tap.open()
-    with SignalWatch(on_signal):
+    with stop_on_signal() as stop:
         sys.stdout.write(f"{tap.addresses.own}\n")
         sys.stdout.flush()
         _report(f"Use the URL above in the client. It forwards to {tap.addresses.shown}")

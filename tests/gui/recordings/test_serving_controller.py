@@ -66,6 +66,20 @@ async def test_it_is_served_until_the_dialog_is_closed(data_dir: Path, recording
         dialog.close()
 
 
+async def test_servers_that_are_not_served_are_named(data_dir: Path, tmp_path: Path) -> None:
+    tap = HandTap(tmp_path / "own", "first")
+    tap.write(tap.sent(call(1)), tap.received(answer(1)))
+    tap.name = "second"
+    tap.write(tap.sent(call(2)), tap.received(answer(2)))
+    tap.lock.release()
+    async with running(data_dir) as program:
+        dialog = opened(program, tap.path)
+        dialog.serve.click()
+        await until(lambda: bool(dialog.requests.toPlainText()))
+        assert "also has: second. Use --server" in dialog.requests.toPlainText()
+        dialog.close()
+
+
 async def test_a_file_that_cannot_be_served_says_why(data_dir: Path, tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear reader")

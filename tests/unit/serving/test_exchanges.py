@@ -158,8 +158,11 @@ async def test_only_one_server_of_a_recording_is_served(tmp_path: Path) -> None:
     tap.write(tap.sent(call(2)), tap.received(answer(2)))
     server = await indexed(tap.path)
     assert (server.name, server.others, server.count) == ("first", {"second"}, 1)
+    (line,) = server.unserved
+    assert "second" in line
+    assert "--server" in line
     other = await indexed(tap.path, "second")
-    assert other.count == 1
+    assert (other.count, other.unserved) == (1, [])
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense\n"])
@@ -183,3 +186,5 @@ async def test_the_index_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         tap.write(tap.sent(call(number)), tap.received(answer(number)))
     server = await indexed(tap.path)
     assert (server.count, server.left_out) == (2, 3)
+    (line,) = server.unserved
+    assert line.startswith("3 requests after the first 2 are not served")

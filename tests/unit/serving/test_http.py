@@ -15,8 +15,9 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.serving.exchanges import RecordedServer
 from mcp_progress_monitor.serving.http import HttpServing
 from mcp_progress_monitor.serving.session import ServeOptions
+from tests.patience import until
 from tests.taps import HandTap
-from tests.unit.serving.recordings import answer, call, log, tick
+from tests.unit.serving.recordings import answer, call, log, notification, tick
 
 _INITIALIZE = {
     "jsonrpc": "2.0",
@@ -153,6 +154,18 @@ async def test_a_client_that_leaves_ends_its_stream(tmp_path: Path) -> None:
             await client.post("/mcp", json=call(1), timeout=0.2)
         with anyio.fail_after(10):
             assert (await client.get("/mcp")).status_code == 405
+
+
+async def test_a_client_that_leaves_ends_its_subscription(tmp_path: Path) -> None:
+    listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {}}
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(listen), tap.received(notification("notifications/acknowledged")))
+    async with served(tap.path) as client:
+        with pytest.raises(httpx2.ReadTimeout):
+            await client.post("/mcp", json={**listen, "id": 7}, timeout=0.2)
+        await until(
+            lambda: not any("_answer" in (each.name or "") for each in anyio.get_running_tasks())
+        )
 
 
 async def test_a_port_in_use_says_what_to_do(tmp_path: Path) -> None:

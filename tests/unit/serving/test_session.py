@@ -56,9 +56,9 @@ async def played(path: Path, *lines: Any, options: ServeOptions = AT_ONCE) -> Se
         client = ServedClient(server, options, tasks, sent.report)
         for line in lines:
             raw = line if isinstance(line, bytes) else json.dumps(line).encode()
-            for replied in await client.take(messages_in(raw), sent):
+            for playing in await client.take(messages_in(raw), sent):
                 with anyio.fail_after(10):
-                    await replied.wait()
+                    await playing.replied.wait()
     return sent
 
 
@@ -136,12 +136,12 @@ async def test_a_question_waits_for_the_clients_answer(tmp_path: Path) -> None:
     sent, server = Sent(), await indexed(tap.path)
     async with anyio.create_task_group() as tasks:
         client = ServedClient(server, AT_ONCE, tasks, sent.report)
-        (replied,) = await client.take(line(call(9)), sent)
+        (playing,) = await client.take(line(call(9)), sent)
         await sent.first.wait()
         await anyio.sleep(0.02)
         assert sent.messages == [asked]
         await client.take(line(answer(1, action="decline")), sent)
-        await replied.wait()
+        await playing.replied.wait()
     assert sent.messages[1] == answer(9)
 
 
@@ -152,11 +152,11 @@ async def test_a_cancel_that_was_recorded_is_followed_by_what_followed_it(tmp_pa
     sent, server = Sent(), await indexed(tap.path)
     async with anyio.create_task_group() as tasks:
         client = ServedClient(server, ServeOptions(1.0), tasks, sent.report)
-        (replied,) = await client.take(line(call(9)), sent)
+        (playing,) = await client.take(line(call(9)), sent)
         await sent.first.wait()
         await client.take(line(cancelled(9)), sent)
         with anyio.fail_after(10):
-            await replied.wait()
+            await playing.replied.wait()
     assert sent.messages == [log("begun"), answer(9, stopped=True)]
 
 
@@ -192,8 +192,8 @@ async def test_what_followed_the_handshake_waits_for_its_end(tmp_path: Path) -> 
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
             client = ServedClient(server, AT_ONCE, tasks, sent.report)
-            (replied,) = await client.take(line(initialize), sent)
-            await replied.wait()
+            (playing,) = await client.take(line(initialize), sent)
+            await playing.replied.wait()
             await anyio.sleep(0.05)
             assert [each["id"] for each in sent.messages] == [7]
             ended = notification("notifications/initialized")
