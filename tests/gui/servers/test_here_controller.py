@@ -156,7 +156,9 @@ async def test_of_several_fitting_definitions_the_user_chooses_one(
         with agent(place):
             await until(lambda: state(program) is JobState.RESUMABLE)
         await until(lambda: program.window.job_list.select(1))
-        program.window.job_list.commands[RESUME].trigger()
+        resume = program.window.job_list.commands[RESUME]
+        await until(resume.isEnabled)
+        resume.trigger()
         await until(lambda: len(dialogs(qapp)) == 1)
         (dialog,) = dialogs(qapp)
         items = [dialog.tree.topLevelItem(row) for row in range(2)]
