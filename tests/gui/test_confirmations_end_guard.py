@@ -29,6 +29,7 @@ pytestmark = pytest.mark.anyio
 
 LONG = {"name": "phases", "arguments": {"interval_s": 3_600}}
 SHORT = {"name": "phases", "arguments": {"interval_s": 0.001}}
+LOOKED_AGAIN_MS = "mcp_progress_monitor.gui.common.warning_box._LOOKED_AGAIN_MS"
 FOUR = ("Disconnect", "Restart", "Disable", "Quit")
 
 
@@ -98,7 +99,7 @@ def is_done(program: Program, action: str, pid: int | None) -> bool:
 async def test_an_open_question_leaves_out_jobs_that_end_meanwhile(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.gui.confirmations._LOOKED_AGAIN_MS", 20)
+    monkeypatch.setattr(LOOKED_AGAIN_MS, 20)
     async with busy(data_dir) as program:
         ask(program, "Disconnect")
         (question,) = questions(program)
@@ -108,6 +109,24 @@ async def test_an_open_question_leaves_out_jobs_that_end_meanwhile(
         assert question.informativeText() == ""
         click(question, "Disconnect")
         await until(lambda: is_done(program, "Disconnect", None))
+
+
+async def test_an_open_question_closes_once_it_is_settled(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LOOKED_AGAIN_MS, 20)
+    async with busy(data_dir) as program:
+        ask(program, "Disconnect")
+        program.window.commands.run(on_servers.REMOVE, "demo")
+        assert questions(program)
+        (removing,) = program.window.findChildren(RemoveQuestion)
+        assert "ends 1 running job" in removing.informativeText()
+        program.servers.disconnect_server("demo")
+        await until(lambda: not questions(program))
+        await until(lambda: "running job" not in removing.informativeText())
+        assert removing.isVisible()
+        program.servers.remove("demo")
+        await until(lambda: not program.window.findChildren(RemoveQuestion))
 
 
 @pytest.mark.parametrize("action", FOUR)

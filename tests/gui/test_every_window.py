@@ -5,6 +5,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, QObject, Qt
-from PySide6.QtGui import QAccessible, QAction, QKeySequence, QShortcut
+from PySide6.QtGui import QAccessible, QAction, QImage, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -40,6 +41,8 @@ from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.common.tables import RowHover
 from mcp_progress_monitor.gui.every_command import SECTIONS
 from mcp_progress_monitor.gui.main_window import MainWindow
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.user_settings import AppearanceSettings, UserSettings
 from tests.architecture.source import ROOT
 from tests.gui.every_window import FRAME, EveryWindow, screen_environ
 from tests.patience import PATIENCE_S
@@ -91,14 +94,23 @@ def tips_in(model: QAbstractItemModel, below: QModelIndex | None = None) -> Iter
 
 
 @contextmanager
-def made_in(folder: Path, qapp: QApplication) -> Iterator[EveryWindow]:
-    made = EveryWindow(HOSTILE, folder)
+def made_in(folder: Path, qapp: QApplication, text: str = HOSTILE) -> Iterator[EveryWindow]:
+    made = EveryWindow(text, folder)
     yield made
     for widget in made.kept:
         widget.hide()  # the end of the last window would end the next test's loop
         widget.deleteLater()
     made.deleteLater()
     qapp.processEvents()
+
+
+def shown(every: EveryWindow, qapp: QApplication) -> list[tuple[str, QWidget]]:
+    windows = list(every.all())
+    for _, window in windows:
+        window.show()
+    for _ in range(4):
+        qapp.processEvents()
+    return windows
 
 
 @pytest.fixture
@@ -306,6 +318,34 @@ def test_every_list_and_table_tints_the_row_under_the_mouse(
             if not is_of_qt and not is_tinted and len(hovers) != 1:
                 plain.append(f"{name}: {type(view).__name__} {view.accessibleName()}")
     assert plain == []
+
+
+def test_a_theme_chosen_live_leaves_no_colour_of_the_one_before(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now)  # ages and dates are the same in both
+    settings, grabs = UserSettings(Preferences(tmp_path)), list[dict[str, QImage]]()
+    with ExitStack() as stack:
+        for theme in ("light", "contrast"):
+            settings.set(AppearanceSettings.scheme, theme)
+            every = stack.enter_context(made_in(tmp_path, qapp, "a name of usual length"))
+            every.appearance.follow(qapp.palette())
+            windows = shown(every, qapp)
+            main = windows[0][1]
+            assert isinstance(main, MainWindow)
+            stack.callback(main.theme.choose, "system")
+            if theme == "light":
+                for widget in (each for _, each in windows):
+                    widget.grab()  # what is painted before must not stay
+                main.theme.choose("contrast")
+                qapp.processEvents()
+            grabs.append({name: widget.grab().toImage() for name, widget in windows})
+            for widget in every.kept:
+                widget.hide()
+    live, fresh = grabs
+    assert len(live) == len(fresh) > 30
+    assert [name for name, image in live.items() if image != fresh[name]] == []
 
 
 def test_every_kind_of_dialog_is_among_the_windows(windows: list[tuple[str, QWidget]]) -> None:

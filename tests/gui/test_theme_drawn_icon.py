@@ -1,13 +1,12 @@
 """Icons that are drawn when they are shown."""
 
 import gc
-from collections.abc import Sequence
 
 import pytest
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
-from mcp_progress_monitor.gui.theme import Drawing, DrawnIcon
+from mcp_progress_monitor.gui.theme import Drawing, DrawnIcon, Tone
 
 SQUARE = (
     b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4">'
@@ -16,8 +15,9 @@ SQUARE = (
 COLOURS = (QColor("#ff0000"), QColor("#0000ff"))
 
 
-def icon(colours: Sequence[QColor] = COLOURS) -> QIcon:
-    made = QIcon(DrawnIcon(Drawing(SQUARE, *colours)))
+def icon() -> QIcon:
+    colours = {Tone.ACCENT: COLOURS[0], None: COLOURS[1]}
+    made = QIcon(DrawnIcon(Drawing(SQUARE, Tone.ACCENT, colours)))
     gc.collect()
     return made
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
@@ -27,6 +27,7 @@ from mcp_progress_monitor.gui.theme import (
     Tone,
     contrast,
     is_dark,
+    mixed,
 )
 from mcp_progress_monitor.gui.user_settings import UserSettings
 from mcp_progress_monitor.paths import resource
@@ -79,6 +80,19 @@ def test_every_text_of_every_theme_can_be_read(
         assert contrast(appearance.colour(tone), palette.color(QPalette.ColorRole.Base)) >= least
         for state in (SELECTED, SELECTED | ACTIVE, UNDER_MOUSE):
             assert contrast(appearance.colour(tone), appearance.row_ground(state)) >= 4.5
+
+
+@pytest.mark.parametrize("name", ["light", "dark", "contrast"])
+def test_the_hint_in_an_empty_field_is_not_taken_for_a_value(
+    choice: ThemeChoice, name: str
+) -> None:
+    choice.choose(name)
+    palette = QGuiApplication.palette()
+    roles = QPalette.ColorRole
+    base, text, faint = (palette.color(r) for r in (roles.Base, roles.Text, roles.PlaceholderText))
+    hint = mixed(base, QColor(faint.name()), faint.alphaF())
+    assert contrast(hint, text) >= 2.0
+    assert contrast(hint, base) >= (7.0 if name == "contrast" else 3.0)
 
 
 @pytest.mark.parametrize("name", ["light", "dark", "contrast"])

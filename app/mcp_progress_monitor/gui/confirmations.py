@@ -8,12 +8,13 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
-from mcp_progress_monitor.gui.common.controls import plain_tip, show_warning_sign
+from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import open_dialog
+from mcp_progress_monitor.gui.common.warning_box import WarningBox
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
-_LOOKED_AGAIN_MS: Final = 1000
 _NAMED_AT_MOST: Final = 5
 _LONGEST_NAME: Final = 60
 _RUNNING: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU})
@@ -108,7 +108,7 @@ def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
     return lines
 
 
-class EndQuestion(QMessageBox):
+class EndQuestion(WarningBox):
     """Asks before running jobs end: once for each action, however many servers it affects."""
 
     end_confirmed = Signal(object, object, bool)
@@ -116,14 +116,11 @@ class EndQuestion(QMessageBox):
     whether to ask next time as well."""
 
     def __init__(self, action: EndAction, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.action: Final = action
-        self._servers: tuple[str, ...] = ()
-        self._jobs: dict[JobId, JobSnapshot] = {}
         title, _one, _several, button = _END_TEXTS[action]
-        show_warning_sign(self)
-        self.setWindowTitle(title)
-        self.setTextFormat(Qt.TextFormat.PlainText)
+        super().__init__(title, parent)
+        self.action: Final = action
+        self.servers: tuple[str, ...] = ()
+        self._jobs: dict[JobId, JobSnapshot] = {}
         end = self.addButton(button, self.ButtonRole.AcceptRole)
         end.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
@@ -133,27 +130,28 @@ class EndQuestion(QMessageBox):
     def add(self, jobs: Iterable[JobSnapshot], server: str | None = None) -> None:
         """Include `jobs` in the question; `server` is affected by the action."""
         self._jobs.update((job.id, job) for job in jobs)
-        if server is not None and server not in self._servers:
-            self._servers += (server,)
+        if server is not None and server not in self.servers:
+            self.servers += (server,)
         self._show()
 
-    def keep(self, running: Iterable[JobSnapshot]) -> None:
-        """Show only those of its jobs that are among `running`: others have ended meanwhile."""
+    def keep(self, running: Iterable[JobSnapshot], servers: Iterable[str]) -> None:
+        """Leave out jobs that are not among `running`, and servers that are not in `servers`."""
         left = {job.id: job for job in running if job.id in self._jobs}
-        if left.keys() != self._jobs.keys():
-            self._jobs = left
+        there = tuple(name for name in servers if name in self.servers)
+        if left.keys() != self._jobs.keys() or there != self.servers:
+            self._jobs, self.servers = left, there
             self._show()
 
     def _show(self) -> None:
         found = list(self._jobs.values())
         _title, one, several, _button = _END_TEXTS[self.action]
-        text = several if len(self._servers) > 1 else one
+        text = several if len(self.servers) > 1 else one
         if not found:
             text = text.replace(" and end {jobs}", "")
         self.setText(
             text.format(
-                server=one_line("".join(self._servers[:1]), _LONGEST_NAME),
-                servers=number(len(self._servers)),
+                server=one_line("".join(self.servers[:1]), _LONGEST_NAME),
+                servers=number(len(self.servers)),
                 jobs=count(len(found), "running job"),
             )
         )
@@ -161,31 +159,51 @@ class EndQuestion(QMessageBox):
 
     @Slot()
     def _on_accepted(self) -> None:
-        self.end_confirmed.emit(self.action, self._servers, not self._never_again.isChecked())
+        self.end_confirmed.emit(self.action, self.servers, not self._never_again.isChecked())
 
 
-class ForgetQuestion(QMessageBox):
+class _JobsQuestion(WarningBox):
+    """Asks about jobs, and no longer about those that it does not concern any more."""
+
+    def __init__(
+        self, title: str, jobs: Sequence[JobSnapshot], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(title, parent)
+        self.jobs: tuple[JobId, ...] = ()
+        self.keep(jobs)
+
+    def keep(self, jobs: Sequence[JobSnapshot]) -> None:
+        """Ask about `jobs` only."""
+        left = tuple(job.id for job in jobs)
+        if left and left != self.jobs:
+            self.jobs = left
+            text, lines = self._texts(jobs)
+            self.setText(text)
+            self.setInformativeText(_lines_of([*_lines(jobs), "", *lines]))
+
+    def _texts(self, jobs: Sequence[JobSnapshot]) -> tuple[str, Sequence[str]]:
+        """Return the question, and what is lost, in lines."""
+        raise NotImplementedError
+
+
+class ForgetQuestion(_JobsQuestion):
     """Asks whether to delete the resume tokens of jobs, and says what is lost."""
 
     forget_confirmed = Signal(object, bool)
     """`tuple[JobId, ...]`, and whether to ask next time as well."""
 
     def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
-        show_warning_sign(self)
-        self.setWindowTitle("Forget")
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        count = number(len(jobs))
-        self.setText(
-            "Forget this resumable job?" if len(jobs) == 1 else f"Forget {count} resumable jobs?"
-        )
-        self.setInformativeText(_lines_of([*_lines(jobs), "", self._loss(len(jobs))]))
+        super().__init__("Forget", jobs, parent)
         forget = self.addButton("&Forget", self.ButtonRole.AcceptRole)
         forget.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
         self._never_again = _never_again(self)
         self.accepted.connect(self._on_accepted)
+
+    def _texts(self, jobs: Sequence[JobSnapshot]) -> tuple[str, Sequence[str]]:
+        several = f"Forget {number(len(jobs))} resumable jobs?"
+        text = "Forget this resumable job?" if len(jobs) == 1 else several
+        return text, [self._loss(len(jobs))]
 
     def _loss(self, count: int) -> str:
         if count == 1:
@@ -200,33 +218,27 @@ class ForgetQuestion(QMessageBox):
 
     @Slot()
     def _on_accepted(self) -> None:
-        self.forget_confirmed.emit(self._jobs, not self._never_again.isChecked())
+        self.forget_confirmed.emit(tuple(self.jobs), not self._never_again.isChecked())
 
 
-class ReissueQuestion(QMessageBox):
+class ReissueQuestion(_JobsQuestion):
     """Asks whether to send requests again from the start."""
 
     reissue_confirmed = Signal(object, bool)
     """`tuple[JobId, ...]`, and whether to ask next time as well."""
 
     def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
-        show_warning_sign(self)
-        self.setWindowTitle("Re-issue")
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        count = number(len(jobs))
-        self.setText(
-            "Send the request again from the start?"
-            if len(jobs) == 1
-            else f"Send {count} requests again from the start?"
-        )
-        self.setInformativeText(_lines_of([*_lines(jobs), "", *self._warnings(jobs)]))
+        super().__init__("Re-issue", jobs, parent)
         self.addButton("&Re-issue", self.ButtonRole.AcceptRole)
         # Enter, pressed too soon, must not do work twice.
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
         self.never_again = _never_again(self)
         self.accepted.connect(self._on_accepted)
+
+    def _texts(self, jobs: Sequence[JobSnapshot]) -> tuple[str, Sequence[str]]:
+        several = f"Send {number(len(jobs))} requests again from the start?"
+        text = "Send the request again from the start?" if len(jobs) == 1 else several
+        return text, self._warnings(jobs)
 
     def _warnings(self, jobs: Sequence[JobSnapshot]) -> list[str]:
         is_one, can_resume = len(jobs) == 1, sum(job.can_resume for job in jobs)
@@ -244,10 +256,10 @@ class ReissueQuestion(QMessageBox):
 
     @Slot()
     def _on_accepted(self) -> None:
-        self.reissue_confirmed.emit(self._jobs, not self.never_again.isChecked())
+        self.reissue_confirmed.emit(tuple(self.jobs), not self.never_again.isChecked())
 
 
-class SeriesQuestion(QMessageBox):
+class SeriesQuestion(WarningBox):
     """Asks whether to make many calls."""
 
     series_confirmed = Signal(object)  # the `CallSeries`
@@ -256,11 +268,8 @@ class SeriesQuestion(QMessageBox):
         self, series: CallSeries, name: str, source: str, parent: QWidget | None = None
     ) -> None:
         """`name` is that of what is called, `source` the file of its argument sets, if any."""
-        super().__init__(parent)
+        super().__init__("Make many calls", parent)
         self._series = series
-        show_warning_sign(self)
-        self.setWindowTitle("Make many calls")
-        self.setTextFormat(Qt.TextFormat.PlainText)
         calls = count(len(series.calls), "call")
         server = one_line(series.calls[0].server, _LONGEST_NAME)
         self.setText(f"Send {calls} of {one_line(name, _LONGEST_NAME)} to {server}?")
@@ -308,7 +317,7 @@ _LONGEST_SERVER_NAME = 60
 _NAMES_SHOWN = 10
 
 
-class RemoveQuestion(QMessageBox):
+class RemoveQuestion(WarningBox):
     """Asks whether to remove a server, saying what is lost."""
 
     remove_confirmed = Signal(str, object, bool)
@@ -325,16 +334,13 @@ class RemoveQuestion(QMessageBox):
         secrets: Sequence[str] = (),
     ) -> None:
         """`secrets` are those that only this server uses in the keyring, by name."""
-        super().__init__(parent)
-        self._server = server
+        super().__init__("Remove server", parent)
+        self.server: Final = server
         self._secrets = tuple(secrets)
         self._box: QCheckBox | None = None
         self._never_again: QCheckBox | None = None
-        show_warning_sign(self)
-        self.setWindowTitle("Remove server")
-        self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(f"Remove {one_line(server, _LONGEST_SERVER_NAME)}?")
-        self.setInformativeText(_lines_of([self._loss(running, is_saved=is_saved)]))
+        self.keep(running, is_saved=is_saved)
         remove = self.addButton("&Remove", self.ButtonRole.AcceptRole)
         remove.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
@@ -343,6 +349,12 @@ class RemoveQuestion(QMessageBox):
             self._offer_secrets()
         else:
             self._never_again = _never_again(self)
+
+    def keep(self, running: Sequence[JobSnapshot], *, is_saved: bool) -> None:
+        """Say that removing the server ends `running`."""
+        text = _lines_of([self._loss(running, is_saved=is_saved)])
+        if text != self.informativeText():
+            self.setInformativeText(text)
 
     def _offer_secrets(self) -> None:
         """Unchecked: a key that was shown only once may exist nowhere else."""
@@ -371,7 +383,7 @@ class RemoveQuestion(QMessageBox):
     def _on_accepted(self) -> None:
         are_unwanted = self._box is not None and self._box.isChecked()
         is_asked = self._never_again is None or not self._never_again.isChecked()
-        self.remove_confirmed.emit(self._server, self._secrets if are_unwanted else (), is_asked)
+        self.remove_confirmed.emit(self.server, self._secrets if are_unwanted else (), is_asked)
 
 
 class EndGuard(QObject):
@@ -393,8 +405,6 @@ class EndGuard(QObject):
         self._engine = engine
         self._settings = settings
         self._open: dict[EndAction, EndQuestion] = {}
-        self._second = QTimer(self, interval=_LOOKED_AGAIN_MS)
-        self._second.timeout.connect(self._on_second)
 
     @Slot()
     def quit(self) -> None:
@@ -435,9 +445,9 @@ class EndGuard(QObject):
             question.end_confirmed.connect(self._on_confirmed)
             question.finished.connect(self._on_finished)
             question.add(jobs, server)
+            question.watch(self._is_current)
             _show_again(self._parent)
             open_dialog(question)
-            self._second.start()
         else:
             question.add(jobs, server)
         question.raise_()
@@ -465,18 +475,17 @@ class EndGuard(QObject):
             EndAction.SIGN_OUT: self.sign_out_confirmed,
         }[action]
 
-    @Slot()
-    def _on_second(self) -> None:
-        """Take the jobs that have ended out of the open questions."""
-        running = self.running()
-        for question in self._open.values():
-            question.keep(running)
+    def _is_current(self, question: EndQuestion) -> bool:
+        """Leave jobs that have ended out of a question, and servers that it cannot affect now."""
+        parts = question.action is EndAction.DISCONNECT
+        servers = self._engine.servers.snapshots()
+        there = [server.name for server in servers if server.state.is_up or not parts]
+        question.keep(self.running(), there)
+        return question.action is EndAction.QUIT or bool(question.servers)
 
     @Slot()
     def _on_finished(self) -> None:
         self._open = {key: each for key, each in self._open.items() if each is not self.sender()}
-        if not self._open:
-            self._second.stop()
 
 
 def _show_again(window: QWidget) -> None:

@@ -33,6 +33,7 @@ from mcp_progress_monitor.gui.user_settings import AppearanceSettings
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from PySide6.QtWidgets import QMenu
@@ -50,20 +51,26 @@ def pixel_ratio(painter: QPainter) -> float:
 
 
 class Drawing(NamedTuple):
-    """An icon's SVG (with `currentColor`) and its colours."""
+    """An icon's SVG (with `currentColor`), its tone, and the colours in use by tone.
+
+    The colours change with the theme. None is the tone of disabled icons.
+    """
 
     svg: bytes
-    normal: QColor
-    disabled: QColor
+    tone: Tone
+    colours: Mapping[Tone | None, QColor]
 
 
 class DrawnIcon(QIconEngine):
-    """The engine of a `QIcon`, which owns it; caches pixmaps."""
+    """The engine of a `QIcon`, which owns it; caches pixmaps.
+
+    It draws in the colours of now: widgets keep their icons when the theme changes.
+    """
 
     def __init__(self, drawing: Drawing) -> None:
         super().__init__()
         self._drawing = drawing
-        self._drawn: dict[tuple[int, QIcon.Mode], QPixmap] = {}
+        self._drawn: dict[tuple[int, int], QPixmap] = {}
         _keep(self)
 
     def clone(self) -> QIconEngine:
@@ -75,9 +82,11 @@ class DrawnIcon(QIconEngine):
         side = min(size.width(), size.height())
         if side < 1:  # a row that is squeezed to nothing
             return QPixmap()
-        key = (side, mode)
+        is_disabled = mode is QIcon.Mode.Disabled
+        colour = self._drawing.colours[None if is_disabled else self._drawing.tone]
+        key = (side, colour.rgba())
         if key not in self._drawn:
-            self._drawn[key] = drawn(self._drawing.svg, self._colour(mode), side)
+            self._drawn[key] = drawn(self._drawing.svg, colour, side)
         return self._drawn[key]
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
@@ -91,9 +100,6 @@ class DrawnIcon(QIconEngine):
         place = QRect(0, 0, side, side)
         place.moveCenter(rect.center())
         painter.drawPixmap(place.topLeft(), pixmap)
-
-    def _colour(self, mode: QIcon.Mode) -> QColor:
-        return self._drawing.disabled if mode is QIcon.Mode.Disabled else self._drawing.normal
 
 
 def _keep(engine: DrawnIcon) -> None:
@@ -262,7 +268,7 @@ class Appearance(QObject):
     """The colours and icons of every pane; built once and passed down.
 
     `icons` is the folder of the SVG drawings. Panes call `follow` when their palette changes;
-    the first call of a new palette emits `changed`, after which icons must be asked for again.
+    the first call of a new palette emits `changed`. Icons follow by themselves, pixmaps do not.
     """
 
     changed = Signal()
@@ -272,7 +278,8 @@ class Appearance(QObject):
         self._folder = icons
         self._drawings: dict[str, bytes] = {}
         self._palette = QPalette(palette)
-        self._colours: dict[Tone, QColor] = {}
+        self._colours: dict[Tone | None, QColor] = {}
+        """None is the tone of disabled icons; icons hold this very dictionary."""
         self._grounds: dict[tuple[Tone, float], QColor] = {}
         self._pixmaps: dict[tuple[str, Tone, int, float], QPixmap] = {}
         self._icons: dict[tuple[str, Tone], QIcon] = {}
@@ -313,9 +320,7 @@ class Appearance(QObject):
         """The drawing `name` in the colour of `tone`, in whatever size is asked of it."""
         key = (name, tone)
         if key not in self._icons:
-            faint = self.ground(Tone.TEXT, 0.35)
-            drawing = Drawing(self._drawing(name), self._colours[tone], faint)
-            self._icons[key] = QIcon(DrawnIcon(drawing))
+            self._icons[key] = QIcon(DrawnIcon(Drawing(self._drawing(name), tone, self._colours)))
         return self._icons[key]
 
     def pixmap(self, name: str, tone: Tone, side: int, ratio: float = 1.0) -> QPixmap:
@@ -333,14 +338,12 @@ class Appearance(QObject):
         accent = self._palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Accent)
         muted = mixed(text, base, 0.42)
         self._rows = row_grounds(self._palette)
-        self._colours = {
-            tone: _readable(colour, base, text, self._rows.selected, self._rows.hovered)
-            for tone, colour in ({Tone.ACCENT: accent, Tone.MUTED: muted} | signals).items()
-        }
-        self._colours[Tone.TEXT] = text
+        for tone, colour in ({Tone.ACCENT: accent, Tone.MUTED: muted} | signals).items():
+            grounds = self._rows.selected, self._rows.hovered
+            self._colours[tone] = _readable(colour, base, text, *grounds)
+        self._colours |= {Tone.TEXT: text, None: mixed(base, text, 0.35)}
         self._grounds.clear()
         self._pixmaps.clear()
-        self._icons.clear()
 
     def _base(self) -> QColor:
         return self._palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Base)
@@ -543,6 +546,7 @@ def _palette(button: str, window: str, base: str, text: str, link: str) -> QPale
     faint.setAlphaF(0.7 if is_strong else 0.45)
     for role in (roles.Text, roles.WindowText, roles.ButtonText):
         palette.setColor(QPalette.ColorGroup.Disabled, role, faint)
-    faint.setAlphaF(0.8 if is_strong else 0.55)
+    # As faint as can be read: what a field would be must not look like what was entered.
+    faint.setAlphaF(0.6 if is_strong else 0.55)
     palette.setColor(roles.PlaceholderText, faint)
     return palette

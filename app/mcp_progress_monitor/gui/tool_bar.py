@@ -103,8 +103,8 @@ class ToolBar(QToolBar):
         self._resumption[0].changed.connect(self._enable)
         self._lay_out(do, jobs, search)
         self._enable()
-        self._recolour()
-        appearance.changed.connect(self._recolour)
+        self.connect_button.setIcon(appearance.icon("connect"))
+        self.resume_button.setIcon(appearance.icon("resume"))
 
     def set_servers(self, servers: Sequence[SavedServer]) -> None:
         """Add saved servers below the ways to add one; of many, the first."""
@@ -178,8 +178,3 @@ class ToolBar(QToolBar):
         action = self.sender()
         if isinstance(action, QAction):
             self._commands.run(CONNECT, action.data())
-
-    @Slot()
-    def _recolour(self) -> None:
-        self.connect_button.setIcon(self._appearance.icon("connect"))
-        self.resume_button.setIcon(self._appearance.icon("resume"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QCommandLinkButton, QLabel, QScrollArea, QVBoxLayout, QWidget
 
@@ -94,8 +94,9 @@ class Welcome(QWidget):
         self._drop.setContentsMargins(GAP, GAP, 0, 0)
         self._layout.addWidget(self._drop)
         self._centre()
-        self._recolour()
-        appearance.changed.connect(self._recolour)
+        for button, icon in self._icons.items():
+            button.setIcon(appearance.icon(icon, Tone.ACCENT))
+        set_text_colour(self._drop, appearance, Tone.MUTED)
 
     def show_found(self, programs: Sequence[str]) -> None:
         """Name the programs whose files were found here; the files were not read."""
@@ -114,12 +115,6 @@ class Welcome(QWidget):
             self.watch.setText(title)
             self.watch.setAccessibleName(title.replace("&", ""))
         self.watch.setVisible(bool(names))
-
-    @Slot()
-    def _recolour(self) -> None:
-        for button, icon in self._icons.items():
-            button.setIcon(self._appearance.icon(icon, Tone.ACCENT))
-        set_text_colour(self._drop, self._appearance, Tone.MUTED)
 
     def _choice(self, command: Command, text: str, sentence: str) -> QCommandLinkButton:
         button = Choice(text, self._appearance, self)

@@ -717,7 +717,10 @@ def test_sets_that_are_read_late_go_to_the_tool_they_were_chosen_for(form: CallF
     assert _button(form, "Send 2 calls").isVisible()
 
 
-def test_a_hundred_calls_are_sent_only_after_a_question(form: CallForm, calls: list[Call]) -> None:
+def test_a_hundred_calls_are_sent_only_after_a_question(
+    qtbot: QtBot, form: CallForm, calls: list[Call], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.gui.common.warning_box._LOOKED_AGAIN_MS", 10)
     form.form.set_value({"rows": 1})
     _spin(form, "Number of calls").setValue(99)
     form.send()
@@ -735,6 +738,10 @@ def test_a_hundred_calls_are_sent_only_after_a_question(form: CallForm, calls: l
     question.accept()
     assert len(calls) == 3000
     assert _says(form, "Sent 0 of 3,000 calls")
+    form.send()
+    form.set_servers([_DB._replace(state=ServerState.CLOSED)])
+    qtbot.waitUntil(lambda: not form.findChildren(SeriesQuestion))
+    assert len(calls) == 3000
 
 
 def test_every_set_is_checked_before_any_is_sent(form: CallForm, calls: list[Call]) -> None:

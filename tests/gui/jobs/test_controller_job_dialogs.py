@@ -71,8 +71,12 @@ def resuming(qtbot: QtBot) -> Resuming:
 
 
 @pytest.fixture
-def dialogs(window: QWidget, resuming: Resuming, tmp_path: Path) -> JobDialogs:
-    engine: Any = Engine(resumable(1), resumable(2), job(id=3, state=JobState.DONE))
+def engine() -> Engine:
+    return Engine(resumable(1), resumable(2), job(id=3, state=JobState.DONE))
+
+
+@pytest.fixture
+def dialogs(window: QWidget, engine: Any, resuming: Resuming, tmp_path: Path) -> JobDialogs:
     fake: Any = resuming
     return JobDialogs(window, engine, fake, fake, UserSettings(Preferences(tmp_path)))
 
@@ -115,6 +119,29 @@ def test_jobs_that_are_gone_are_not_asked_about(
 ) -> None:
     dialogs.ask_to_forget((77,))
     assert window.findChildren(ForgetQuestion) == []
+    assert resuming.asked == []
+
+
+@pytest.mark.parametrize("kind", [ForgetQuestion, ReissueQuestion])
+def test_an_open_question_leaves_out_jobs_it_no_longer_concerns(
+    qtbot: QtBot,
+    window: QWidget,
+    dialogs: JobDialogs,
+    engine: Engine,
+    resuming: Resuming,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[ForgetQuestion | ReissueQuestion],
+) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.gui.common.warning_box._LOOKED_AGAIN_MS", 10)
+    ask = dialogs.ask_to_forget if kind is ForgetQuestion else dialogs.ask_to_reissue
+    ask((1, 2))
+    (question,) = window.findChildren(kind)
+    assert " 2 " in question.text()
+    del engine.held[1]
+    qtbot.waitUntil(lambda: " 2 " not in question.text())
+    assert question.jobs == (2,)
+    with qtbot.waitSignal(question.rejected):
+        del engine.held[2]
     assert resuming.asked == []
 
 

@@ -262,6 +262,16 @@ def test_a_boolean_that_must_be_there_is_on_or_off(form: SchemaForm) -> None:
     assert [violation.path for violation in form.check()] == [("bare",)]
 
 
+def test_the_hint_of_an_empty_field_says_that_it_is_no_value(form: SchemaForm) -> None:
+    fields = {
+        "rows": {"type": "integer", "default": 1_000},
+        "path": {"type": "string", "examples": ["a.csv"]},
+    }
+    form.set_schema({"type": "object", "properties": fields})
+    hints = [field.placeholderText() for field in form.findChildren(QLineEdit)]
+    assert {"1000 (default)", 'for example "a.csv"'} <= set(hints)
+
+
 def test_scrolling_over_a_choice_changes_nothing(form: SchemaForm) -> None:
     box = next(b for b in form.findChildren(QComboBox) if b.accessibleName() == "mode")
     form.editor.setFocus()

@@ -422,7 +422,7 @@ class CallForm(QWidget):
         else:
             self._list.setCurrentIndex(self._offers.index(row))
 
-    def _is_ready(self) -> bool:
+    def _is_ready(self, _question: SeriesQuestion | None = None) -> bool:
         server = self._servers.get(self._server.currentText())
         return server is not None and _is_connected(server)
 
@@ -552,6 +552,7 @@ class CallForm(QWidget):
             return
         question = SeriesQuestion(series, self._offer.name, self._options.count.source, self)
         question.series_confirmed.connect(self._start)
+        question.watch(self._is_ready)
         open_dialog(question)
 
     @Slot(object)

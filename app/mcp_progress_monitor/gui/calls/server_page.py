@@ -310,7 +310,9 @@ class ServerPage(QWidget):
         self._lay_out()
         self._connect()
         self.begins_at = self.list
-        self._recolour()
+        self.back.setIcon(appearance.icon("back"))
+        for label in self.instructions.findChildren(QLabel):
+            set_text_colour(label, appearance, Tone.MUTED)
 
     @property
     def server(self) -> str:
@@ -416,7 +418,6 @@ class ServerPage(QWidget):
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
         self.list.call_requested.connect(self._on_call_requested)
         self.details.call_requested.connect(self._on_call_requested)
-        self._appearance.changed.connect(self._recolour)
 
     def keyPressEvent(self, event: Any) -> None:
         """Return to the jobs on Escape; if there is a search, clear it first."""
@@ -508,12 +509,6 @@ class ServerPage(QWidget):
     @Slot()
     def _on_connect_clicked(self) -> None:
         self.connect_requested.emit(self.server)
-
-    @Slot()
-    def _recolour(self) -> None:
-        self.back.setIcon(self._appearance.icon("back"))
-        for label in self.instructions.findChildren(QLabel):
-            set_text_colour(label, self._appearance, Tone.MUTED)
 
 
 def _lists(server: ServerSnapshot | None) -> tuple[list[Offer], ...]:

@@ -352,6 +352,7 @@ class CommandActions(QObject):
 
     @Slot()
     def _recolour(self) -> None:
+        """Set the icons again: native menus keep what they have drawn."""
         for action in self._actions.values():
             if action.command.icon:
                 action.setIcon(self.appearance.icon(action.command.icon))
@@ -456,11 +457,11 @@ class CommandButton(QToolButton):
         self.setText(label or command.title)
         self.setAccessibleName(command.title)
         self.hide()
-        self._recolour()
+        if command.icon:
+            self.setIcon(actions.appearance.icon(command.icon))
         self._tell()
         self.clicked.connect(self._on_clicked)
         actions[command].changed.connect(self._tell)
-        actions.appearance.changed.connect(self._recolour)
 
     def show_for(self, row: Any) -> None:
         """Offer the command for `row`, if it applies."""
@@ -481,12 +482,6 @@ class CommandButton(QToolButton):
     @Slot(bool)
     def _on_clicked(self, is_on: bool) -> None:
         self._on_row.run(is_on=is_on if self.isCheckable() else None)
-
-    @Slot()
-    def _recolour(self) -> None:
-        icon = self._on_row.command.icon
-        if icon:
-            self.setIcon(self._on_row.actions.appearance.icon(icon))
 
 
 class CommandCheck(QCheckBox):

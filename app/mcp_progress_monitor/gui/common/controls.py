@@ -14,7 +14,7 @@ from PySide6.QtCore import (
     Qt,
     Slot,
 )
-from PySide6.QtGui import QFont, QGuiApplication, QHelpEvent, QKeyEvent, QPalette
+from PySide6.QtGui import QFont, QHelpEvent, QKeyEvent, QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -32,17 +32,14 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised, monospaced
-from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent, QTextDocument, QTextOption, QWheelEvent
-    from PySide6.QtWidgets import QMessageBox, QPlainTextEdit
+    from PySide6.QtWidgets import QPlainTextEdit
 
 _LIMIT: Final = 2000
 _SHORT: Final = 120  # longer tips become rich text, since Qt wraps only that
 _SPECIAL: Final = frozenset("<>&\n")
-_SIGN: Final = 32
-_TONE: Final = "tone"  # property of a label whose text has the colour of a tone
 
 
 def plain_tip(text: str) -> str:
@@ -167,14 +164,13 @@ class SideHeading(QWidget):
 
     def __init__(self, text: str, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._appearance = appearance
         self._label = QLabel(text, self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(GAP + 2, GAP_S, GAP_S, 2)
         self._row.addWidget(self._label, 1)
-        self._recolour()
-        appearance.changed.connect(self._recolour)
+        self._choose_font()
+        set_text_colour(self._label, appearance, Tone.MUTED)
 
     def add_button(self, button: QToolButton) -> None:
         self._row.addWidget(button)
@@ -185,18 +181,15 @@ class SideHeading(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange:
-            self._recolour()
+            self._choose_font()
 
-    def _recolour(self) -> None:
+    def _choose_font(self) -> None:
         font = QFont(self.font())
         font.setPointSizeF(font.pointSizeF() * 0.88)
         font.setWeight(QFont.Weight.DemiBold)
         font.setCapitalization(QFont.Capitalization.AllUppercase)
         font.setLetterSpacing(QFont.SpacingType.AbsoluteSpacing, 0.4)
         self._label.setFont(font)
-        palette = self._label.palette()
-        palette.setColor(QPalette.ColorRole.WindowText, self._appearance.colour(Tone.MUTED))
-        self._label.setPalette(palette)
 
 
 class QuietComboBox(QComboBox):
@@ -249,30 +242,16 @@ class EnterPresses(QObject):
             now.installEventFilter(self)
 
 
-def show_warning_sign(box: QMessageBox) -> None:
-    """Show our own warning icon in a message box instead of the desktop's."""
-    appearance = Appearance(QGuiApplication.palette(), resource("icons"))
-    box.setIcon(box.Icon.Warning)  # announces a warning to assistive technology
-    sign = appearance.pixmap("warning", Tone.WARNING, _SIGN, box.devicePixelRatioF())
-    box.setIconPixmap(sign)
-
-
 class EmptyNote(QLabel):
     """Shows in the middle of an empty pane why it is empty."""
 
     def __init__(self, text: str, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(text, parent)
-        self._appearance = appearance
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.setWordWrap(True)
         self.setMinimumSize(1, 1)
-        appearance.changed.connect(self._recolour)
-        self._recolour()
-
-    @Slot()
-    def _recolour(self) -> None:
-        set_text_colour(self, self._appearance, Tone.MUTED)
+        set_text_colour(self, appearance, Tone.MUTED)
 
 
 def heading(text: str, parent: QWidget) -> QLabel:
@@ -317,29 +296,41 @@ def plain_label(parent: QWidget, text: str = "") -> QLabel:
     return label
 
 
+class _Dress(QObject):
+    """Gives a widget its colours, and again with every theme."""
+
+    def __init__(self, widget: QWidget, appearance: Appearance) -> None:
+        super().__init__(widget)
+        self._widget = widget
+        self._appearance = appearance
+        self._colours: dict[QPalette.ColorRole, tuple[Tone, float]] = {}
+        appearance.changed.connect(self._apply)
+
+    def put(self, colours: dict[QPalette.ColorRole, tuple[Tone, float]]) -> None:
+        """Colour roles by tone and strength; none for the usual ones."""
+        if colours != self._colours:
+            self._colours = colours
+            self._apply()
+
+    @Slot()
+    def _apply(self) -> None:
+        palette = QPalette()
+        for role, (tone, strength) in self._colours.items():
+            palette.setColor(role, self._appearance.ground(tone, strength))
+        self._widget.setPalette(palette)
+
+
+def _dress(widget: QWidget, appearance: Appearance) -> _Dress:
+    found = widget.findChild(_Dress, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return _Dress(widget, appearance) if found is None else found
+
+
 def set_text_colour(label: QWidget, appearance: Appearance, tone: Tone) -> None:
-    """Set a label's colour to that of `tone`; see `recolour`."""
-    label.setProperty(_TONE, tone.value)
-    palette = label.palette()
-    palette.setColor(QPalette.ColorRole.WindowText, appearance.colour(tone))
-    label.setPalette(palette)
-
-
-def recolour(root: QWidget, appearance: Appearance) -> None:
-    """Set the colour of every label within `root` that has a tone."""
-    for label in root.findChildren(QLabel):
-        tone = label.property(_TONE)
-        if tone is not None:
-            set_text_colour(label, appearance, Tone(tone))
+    """Set the colour of a label's text to that of `tone`, in every theme."""
+    _dress(label, appearance).put({QPalette.ColorRole.WindowText: (tone, 1.0)})
 
 
 def mark_invalid(control: QWidget, appearance: Appearance, *, is_wrong: bool) -> None:
     """Give a control a red background, or its ordinary one; text beside it says the same."""
-    if is_wrong:
-        palette = control.palette()
-        ground = appearance.ground(Tone.BAD, 0.18)
-        palette.setColor(QPalette.ColorRole.Base, ground)
-        palette.setColor(QPalette.ColorRole.Button, ground)
-        control.setPalette(palette)
-    else:
-        control.setPalette(QPalette())
+    roles, red = QPalette.ColorRole, (Tone.BAD, 0.18)
+    _dress(control, appearance).put({roles.Base: red, roles.Button: red} if is_wrong else {})

@@ -105,11 +105,11 @@ class PlaceSearch(QWidget):
         self.field.left.connect(self._on_left)
         self._next.clicked.connect(self._on_next)
         self._previous.clicked.connect(self._on_previous)
-        appearance.changed.connect(self._on_appearance_changed)
         KeyAction(commands.find, parent, self.focus, self.field, tip=texts.tip)
         KeyAction(commands.next, parent, self._on_next, self._next)
         KeyAction(commands.previous, parent, self._on_previous, self._previous)
-        self._use_icons()
+        self._previous.setIcon(appearance.icon("previous"))
+        self._next.setIcon(appearance.icon("next"))
 
     @Slot()
     def focus(self) -> None:
@@ -137,10 +137,6 @@ class PlaceSearch(QWidget):
         self._next.setEnabled(count > 0)
         self._previous.setEnabled(count > 0)
 
-    def _use_icons(self) -> None:
-        self._previous.setIcon(self._appearance.icon("previous"))
-        self._next.setIcon(self._appearance.icon("next"))
-
     @Slot()
     def _on_text_changed(self) -> None:
         self.begin()
@@ -160,7 +156,3 @@ class PlaceSearch(QWidget):
     @Slot()
     def _on_left(self) -> None:
         self._target.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    @Slot()
-    def _on_appearance_changed(self) -> None:
-        self._use_icons()

@@ -71,7 +71,7 @@ def _number(row: rows.Number, parent: QWidget) -> Control:
 
 
 def _seconds(row: rows.Seconds, parent: QWidget) -> Control:
-    field = QLineEdit(parent, placeholderText=f"{row.default:g}")
+    field = QLineEdit(parent, placeholderText=f"{row.default:g} (default)")
 
     def read(_: float) -> float:
         limit = read_limit(field.text())

@@ -112,7 +112,8 @@ class FindingsPane(QWidget):
         self._set_up_tables()
         self._lay_out()
         self._connect()
-        self._recolour()
+        set_text_colour(self.empty, appearance, Tone.MUTED)
+        set_text_colour(self.notice, appearance, Tone.BAD)
         self._on_findings_changed()
         self._on_ignored_changed()
 
@@ -220,7 +221,7 @@ class FindingsPane(QWidget):
         self.model.seen_again.connect(self._on_seen_again)
         self.model.ignored_changed.connect(self._on_ignored_changed)
         self.model.modelReset.connect(self._on_findings_changed)
-        self._appearance.changed.connect(self._recolour)
+        self._appearance.changed.connect(self.tree.viewport().update)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the details where there is room: beside the list in a wide pane, else below."""
@@ -443,12 +444,6 @@ class FindingsPane(QWidget):
         value = str(getattr(finding, field))
         plain = value if value.replace("-", "").isalnum() else quoted(value)
         self.set_filter(f"{field} == {plain}")
-
-    @Slot()
-    def _recolour(self) -> None:
-        set_text_colour(self.empty, self._appearance, Tone.MUTED)
-        set_text_colour(self.notice, self._appearance, Tone.BAD)
-        self.tree.viewport().update()
 
 
 def _finding_of(row: FindingRow) -> ReportedResult:

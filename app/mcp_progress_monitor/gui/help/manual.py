@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from PySide6.QtCore import QSize, Qt, QUrl, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QTextBlock, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
@@ -78,6 +78,15 @@ class ManualWindow(QDialog):
         order_tabs(self)
         self.list.setCurrentRow(0)
         self.list.setFocus()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Show the page again in another theme: links have the colour they were read in."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            bar = self.page.verticalScrollBar()
+            place = bar.value()
+            self.page.reload()
+            bar.setValue(place)
 
     def _set_up(self) -> None:
         self.search.setAccessibleName("Search the manual")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.common.commands import Command
+    from mcp_progress_monitor.gui.confirmations import ForgetQuestion, ReissueQuestion
     from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
     from mcp_progress_monitor.gui.undo import UndoOffer
@@ -294,6 +296,7 @@ class JobDialogs(QObject):
             from mcp_progress_monitor.gui.confirmations import ForgetQuestion
 
             question = ForgetQuestion(found, self._parent)
+            question.watch(self._is_to_forget)
             question.forget_confirmed.connect(self._on_forget_confirmed)
             open_dialog(question)
         else:
@@ -309,10 +312,24 @@ class JobDialogs(QObject):
             from mcp_progress_monitor.gui.confirmations import ReissueQuestion
 
             question = ReissueQuestion(found, self._parent)
+            question.watch(self._is_to_reissue)
             question.reissue_confirmed.connect(self._on_reissue_agreed)
             open_dialog(question)
         else:
             self._resuming.reissue(tuple(job.id for job in found))
+
+    def _is_to_forget(self, question: ForgetQuestion) -> bool:
+        return self._keep(question, commands.FORGET)
+
+    def _is_to_reissue(self, question: ReissueQuestion) -> bool:
+        return self._keep(question, commands.REISSUE)
+
+    def _keep(self, question: ForgetQuestion | ReissueQuestion, command: Command) -> bool:
+        """Leave jobs out of a question to which its command does not apply any more."""
+        jobs = map(self._engine.jobs.snapshot, question.jobs)
+        left = [job for job in jobs if job is not None and command.applies(job)]
+        question.keep(left)
+        return bool(left)
 
     @Slot(object, object)
     def ask_for_server(self, job: JobId, changed: ServerChangedError) -> None:

@@ -73,15 +73,13 @@ class JobFilterEdit(QLineEdit):
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._appearance = appearance
         self._glass = QAction(self)
         self.addAction(self._glass, QLineEdit.ActionPosition.LeadingPosition)
         self.setClearButtonEnabled(True)
         self.setPlaceholderText("Filter jobs")
         self.setAccessibleName("Filter jobs by name, arguments, server or token")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 22)
-        self._recolour()
-        appearance.changed.connect(self._recolour)
+        self._glass.setIcon(appearance.icon("search"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Clear the field on Escape."""
@@ -89,10 +87,6 @@ class JobFilterEdit(QLineEdit):
             self.clear()
         else:
             super().keyPressEvent(event)
-
-    @Slot()
-    def _recolour(self) -> None:
-        self._glass.setIcon(self._appearance.icon("search"))
 
 
 class _FittingList(QListView):

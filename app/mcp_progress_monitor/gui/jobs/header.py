@@ -6,11 +6,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QPainter, QPalette, QResizeEvent
+from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.gui.common.commands import CommandActions, CommandButton, CommandMenu
-from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.controls import plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import (
@@ -100,17 +100,10 @@ class ClockLine(QWidget):
         if self.label.text() != text:
             self.label.setText(text)
             self.label.setToolTip(plain_tip(text))
-        self._colour(
-            Tone.WARNING if left_s is not None and left_s < job_texts.NEAR_S else Tone.MUTED
-        )
+        is_near = left_s is not None and left_s < job_texts.NEAR_S
+        set_text_colour(self.label, self._appearance, Tone.WARNING if is_near else Tone.MUTED)
         for button in (self.one, self.ten, self.off):
             button.show_for(job)
-
-    def _colour(self, tone: Tone) -> None:
-        colour, palette = self._appearance.colour(tone), self.label.palette()
-        if palette.color(QPalette.ColorRole.WindowText) != colour:
-            palette.setColor(QPalette.ColorRole.WindowText, colour)
-            self.label.setPalette(palette)
 
 
 _BUTTONS: Final = (CANCEL, RESUME, PICK_UP, REISSUE)
@@ -151,6 +144,7 @@ class JobHeader(QWidget):
         self.clocks = JobClocks(self._on_clocks, appearance, self)
         self.buttons: Final = {each.id: CommandButton(each, actions, self) for each in _BUTTONS}
         self._save = self._make_save_button()
+        self._save.setIcon(appearance.icon("save"))
         # Cut in a narrow pane, where their tool tips have the whole text.
         self._cut_off = (self._name, self._ids, self._message, self._stream)
         self._lay_out()
@@ -181,7 +175,6 @@ class JobHeader(QWidget):
         self.clocks.show_job(job)
         for button in self.buttons.values():
             button.show_for(job)
-        self._save.setIcon(self._appearance.icon("save"))
 
     def _show_stream(self, job: JobSnapshot) -> None:
         text = job_texts.stream_note(job)
@@ -254,11 +247,7 @@ class JobHeader(QWidget):
         if label.text() != text:
             label.setText(text)
             label.setToolTip(plain_tip(text) if label in self._cut_off else "")
-        colour = self._appearance.colour(tone)
-        if label.palette().color(QPalette.ColorRole.WindowText) != colour:
-            palette = label.palette()
-            palette.setColor(QPalette.ColorRole.WindowText, colour)
-            label.setPalette(palette)
+        set_text_colour(label, self._appearance, tone)
 
     @Slot()
     def _on_appearance_changed(self) -> None:

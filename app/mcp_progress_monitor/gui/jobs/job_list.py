@@ -82,7 +82,8 @@ class JobFollower(QWidget):
         self.newest = self._button("Jump to the newest job and follow new ones")
         self._lay_out()
         self._connect()
-        self._recolour()
+        self.needs_you.setIcon(appearance.icon("state-needs-you", Tone.WARNING))
+        self.newest.setIcon(appearance.icon("follow", Tone.ACCENT))
         self.hide()
 
     def _button(self, tip: str) -> QToolButton:
@@ -111,7 +112,6 @@ class JobFollower(QWidget):
         bar.valueChanged.connect(self._on_scrolled)
         bar.rangeChanged.connect(self._look_soon)
         self._table.resized.connect(self._look_soon)
-        self._appearance.changed.connect(self._recolour)
 
     @Slot()
     def _look_soon(self) -> None:
@@ -222,11 +222,6 @@ class JobFollower(QWidget):
             self._table.scrollToBottom()
         elif index.isValid():
             self._table.scrollTo(index)
-
-    @Slot()
-    def _recolour(self) -> None:
-        self.needs_you.setIcon(self._appearance.icon("state-needs-you", Tone.WARNING))
-        self.newest.setIcon(self._appearance.icon("follow", Tone.ACCENT))
 
 
 _SECOND_MS: Final = 1000

@@ -54,8 +54,7 @@ class TaskSection(QWidget):
         self.table.activated.connect(self._on_activated)
         self._size_columns()
         self._lay_out()
-        appearance.changed.connect(self._recolour)
-        self._recolour()
+        self.copy_id.setIcon(appearance.icon("copy"))
 
     def show_detail(self, detail: JobDetail) -> None:
         """Show the task of a job; nothing for other jobs."""
@@ -100,10 +99,6 @@ class TaskSection(QWidget):
         )
         label.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         return label
-
-    @Slot()
-    def _recolour(self) -> None:
-        self.copy_id.setIcon(self._appearance.icon("copy"))
 
     @Slot()
     def _on_copy(self) -> None:

@@ -233,8 +233,7 @@ class UrlBody(QuestionBody):
         set_text_colour(self.warnings, appearance, Tone.BAD if parts.refusal else Tone.WARNING)
         self.warnings.setVisible(bool(self.warnings.text()))
         self.open = QPushButton("Op&en in browser", self)
-        appearance.changed.connect(self._on_recoloured)
-        self._on_recoloured()
+        self.open.setIcon(appearance.icon("open"))
         self.open.setAutoDefault(False)
         self.open.setEnabled(not parts.refusal)
         self.open.setToolTip(plain_tip(parts.refusal or "Open the full address in your browser"))
@@ -262,10 +261,6 @@ class UrlBody(QuestionBody):
         above = in_row(caption, (self.host, 1), self.open, spacing=GAP)
         parts = (above, self.whole, self.warnings, self.note, 1)
         in_column(*parts, of=self, margins=(GAP, GAP_S, GAP, GAP_S))
-
-    @Slot()
-    def _on_recoloured(self) -> None:
-        self.open.setIcon(self.appearance.icon("open"))
 
     @Slot()
     def _on_open_clicked(self) -> None:

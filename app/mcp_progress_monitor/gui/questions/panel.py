@@ -33,7 +33,6 @@ from mcp_progress_monitor.gui.common.controls import (
     EmptyNote,
     plain_label,
     push_button,
-    recolour,
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.layout import controls_in, in_column, in_row, order_tabs
@@ -284,7 +283,7 @@ class QuestionPanel(QWidget):
         questions.rowsRemoved.connect(self._choose_any)
         questions.dataChanged.connect(self._follow)
         questions.modelReset.connect(self._on_reset)
-        appearance.changed.connect(self._on_recoloured)
+        appearance.changed.connect(self.list.viewport().update)
         self._on_reset()
 
     def current(self) -> QuestionView | None:
@@ -434,11 +433,6 @@ class QuestionPanel(QWidget):
         if page is not self._stack.currentWidget():
             self._stack.setCurrentWidget(page)
             self._on_controls_remade()
-
-    @Slot()
-    def _on_recoloured(self) -> None:
-        self.list.viewport().update()
-        recolour(self, self._appearance)
 
     @Slot()
     def _on_second(self) -> None:

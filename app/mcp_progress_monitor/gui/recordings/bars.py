@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -20,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.commands import KeyAction
-from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.controls import plain_tip, set_text_colour
 from mcp_progress_monitor.gui.page_commands import (
     REPLAY_ALL,
     REPLAY_NEXT,
@@ -71,10 +70,12 @@ class ReplayBar(QWidget):
         self.slider = QSlider(Qt.Orientation.Horizontal, self)
         self.position = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         self.silence = QCheckBox("Skip silence", self)
+        named = {self.start: "start", self.next: "step", self.all: "all"}
+        for button, icon in named.items():
+            button.setIcon(appearance.icon(f"replay-{icon}"))
         self._set_up()
         self._lay_out()
         self._connect()
-        self._recolour()
         self._follow()
 
     def _button(self, text: str, command: Command) -> QToolButton:
@@ -138,7 +139,6 @@ class ReplayBar(QWidget):
         self.slider.sliderReleased.connect(self._on_slider_moved)
         self.slider.actionTriggered.connect(self._on_slider_action)
         replay.changed.connect(self._follow)
-        self._appearance.changed.connect(self._recolour)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Shorten the texts if there is less room; the position's tool tip has all of them."""
@@ -175,7 +175,7 @@ class ReplayBar(QWidget):
         if self.play.text() != text:
             self.play.setText(text)
             self.play.setAccessibleName(text)
-            self._recolour()
+        self.play.setIcon(self._appearance.icon("pause" if is_resuming else "resume"))
 
     def _show_position(self) -> None:
         clock, far, share = _position_text(self._replay, self._begun_when)
@@ -186,14 +186,6 @@ class ReplayBar(QWidget):
         needed = self.position.fontMetrics().horizontalAdvance(text)
         if needed > self.position.minimumWidth():
             self.position.setMinimumWidth(needed)  # only grows, so that its neighbours do not move
-
-    @Slot()
-    def _recolour(self) -> None:
-        self.start.setIcon(self._appearance.icon("replay-start"))
-        is_resuming = self.play.text() == "Pause"
-        self.play.setIcon(self._appearance.icon("pause" if is_resuming else "resume"))
-        self.next.setIcon(self._appearance.icon("replay-step"))
-        self.all.setIcon(self._appearance.icon("replay-all"))
 
     @Slot()
     def _on_all_clicked(self) -> None:
@@ -312,10 +304,7 @@ class RecordingBanner(QWidget):
         self._warning.setPixmap(
             self._appearance.pixmap("warning", Tone.WARNING, _BANNER_ICON, ratio)
         )
-        palette = self._what.palette()
-        colour = self._appearance.colour(Tone.WARNING)
-        palette.setColor(QPalette.ColorRole.WindowText, colour)
-        self._what.setPalette(palette)
+        set_text_colour(self._what, self._appearance, Tone.WARNING)
 
     @Slot()
     def _on_details_clicked(self) -> None:

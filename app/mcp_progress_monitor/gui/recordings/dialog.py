@@ -20,10 +20,10 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.commands import KeyAction
-from mcp_progress_monitor.gui.common.controls import show_warning_sign
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.common.tables import dress_tree
+from mcp_progress_monitor.gui.common.warning_box import WarningBox
 from mcp_progress_monitor.gui.page_commands import DELETE_RECORDINGS
 from mcp_progress_monitor.gui.theme import GAP
 
@@ -155,18 +155,23 @@ class RecordingsDialog(QDialog):
         chosen = self._deletable()
         if not chosen or self._question is not None:
             return
-        box = QMessageBox(self, textFormat=Qt.TextFormat.PlainText)
-        box.setWindowTitle("Delete recordings")
-        show_warning_sign(box)
-        size = formatting.size(sum(entry.size for entry in chosen))
-        count = formatting.count(len(chosen), "recording")
-        box.setText(f"Permanently delete {count} ({size})?")
+        box = WarningBox("Delete recordings", self)
+        self._is_to_delete(box)
+        box.watch(self._is_to_delete)
         delete = box.addButton("&Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         delete.clicked.connect(self._on_delete_agreed)
         box.finished.connect(self._on_answered)
         self._question = box
         open_dialog(box)
+
+    def _is_to_delete(self, box: WarningBox) -> bool:
+        """Ask about the chosen recordings; False once there are none."""
+        chosen = self._deletable()
+        size = formatting.size(sum(entry.size for entry in chosen))
+        count = formatting.count(len(chosen), "recording")
+        box.setText(f"Permanently delete {count} ({size})?")
+        return bool(chosen)
 
     def _deletable(self) -> tuple[RecordingEntry, ...]:
         return tuple(entry for entry in self.selected() if not entry.is_in_use)

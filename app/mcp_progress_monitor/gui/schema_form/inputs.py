@@ -269,8 +269,8 @@ def _hint(context: FieldContext) -> str:
     """The placeholder of an empty field: its default, an example or its format."""
     schema = context.schema
     if "default" in schema:
-        return one_line(write_json(schema["default"]), 80)
+        return f"{one_line(write_json(schema['default']), 80)} (default)"
     examples = schema.get("examples")
     if isinstance(examples, list) and examples:
-        return one_line(write_json(examples[0]), 80)
+        return f"for example {one_line(write_json(examples[0]), 80)}"
     return one_line(string_member(schema, "format"), 80)

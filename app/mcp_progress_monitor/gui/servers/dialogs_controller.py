@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.confirmations import RemoveQuestion
     from mcp_progress_monitor.gui.servers.consent import ConsentDialog
     from mcp_progress_monitor.gui.servers.controller import RemovedServer, ServersController
     from mcp_progress_monitor.gui.servers.draft import Draft, EditedServer
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.undo import UndoOffer
     from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 
 _LONGEST_NAME: Final = 60
@@ -135,9 +137,7 @@ class ServerDialogs(QObject):
     @Slot(str)
     def ask_to_remove(self, name: str) -> None:
         """Remove a server, without asking if nothing is lost."""
-        from mcp_progress_monitor.gui.confirmations import running_jobs
-
-        running = running_jobs(map(self._engine.jobs.snapshot, self._engine.jobs.ids()), name)
+        running = self._running(name)
         is_saved = name in self._servers.saved.entries
         if not (running or is_saved) or not self._settings.is_asked("remove"):
             self._servers.remove(name)
@@ -152,7 +152,19 @@ class ServerDialogs(QObject):
             secrets=self._servers.unshared_secrets(name),
         )
         question.remove_confirmed.connect(self._on_remove_confirmed)
+        question.watch(self._is_to_remove)
         open_dialog(question)
+
+    def _running(self, name: str) -> list[JobSnapshot]:
+        from mcp_progress_monitor.gui.confirmations import running_jobs
+
+        return running_jobs(map(self._engine.jobs.snapshot, self._engine.jobs.ids()), name)
+
+    def _is_to_remove(self, question: RemoveQuestion) -> bool:
+        """Keep the question about a server up to date; False once the server is gone."""
+        is_saved = question.server in self._servers.saved.entries
+        question.keep(self._running(question.server), is_saved=is_saved)
+        return is_saved or question.server in self._engine.servers.names()
 
     @Slot(str, object, bool)
     def _on_remove_confirmed(self, name: str, secrets: Sequence[str], is_asked: bool) -> None:

@@ -518,9 +518,19 @@ class ImportDialog(QDialog):
         for row in self._rows:
             self.tree.addTopLevelItem(self._item(row, ticked))
         self.tree.blockSignals(False)
+        self._recolour()
         for column in (_NAME, _STANDING):
             self.tree.resizeColumnToContents(column)
             self.tree.setColumnWidth(column, min(self.tree.columnWidth(column) + GAP, 260))
+
+    @Slot()
+    def _recolour(self) -> None:
+        self.tree.blockSignals(True)
+        for place, row in enumerate(self._rows):
+            item = self.tree.topLevelItem(place)
+            if item is not None:
+                item.setForeground(_STANDING, self._appearance.colour(_TONES[row.standing]))
+        self.tree.blockSignals(False)
 
     def _item(self, row: ImportRow, ticked: set[str] | None) -> QTreeWidgetItem:
         name = found_name(row)
@@ -530,7 +540,6 @@ class ImportDialog(QDialog):
             one_line(address_or_error(row), 300),
         ]
         item = QTreeWidgetItem(cells)
-        item.setForeground(_STANDING, self._appearance.colour(_TONES[row.standing]))
         item.setToolTip(_NAME, plain_tip(one_line(name, 200)))
         can_be = row.standing in {ImportStatus.NEW, ImportStatus.CHANGED}
         flags = item.flags() & ~Qt.ItemFlag.ItemIsUserCheckable
@@ -625,6 +634,7 @@ class ImportDialog(QDialog):
         self.files.activated.connect(self._on_file_chosen)
         self.choose.clicked.connect(self._on_choose)
         self.tree.itemChanged.connect(self._enable)
+        self._appearance.changed.connect(self._recolour)
         self.tree.currentItemChanged.connect(self._show_current)
         self.secrets.currentIndexChanged.connect(self._enable)
         self.inputs.changed.connect(self._timer.start)
