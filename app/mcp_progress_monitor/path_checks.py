@@ -104,3 +104,16 @@ def here() -> Path | None:
         return Path.cwd()
     except OSError:
         return None
+
+
+_RESERVED: Final = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+)
+"""Names that Windows gives to devices, with any suffix."""
+
+
+def file_name(text: str, most: int = 60) -> str:
+    """Make a name that is valid on every system of any text; empty if nothing of it can be kept."""
+    kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in text[:most])
+    kept = kept.strip("-.")
+    return f"_{kept}" if kept.partition(".")[0].casefold() in _RESERVED else kept

@@ -33,7 +33,7 @@ from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.gui.status_row import SavedRow
 from mcp_progress_monitor.gui.window_commands import EXPORT
-from mcp_progress_monitor.path_checks import is_there
+from mcp_progress_monitor.path_checks import file_name, is_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 _SLICE_S: Final = 0.008
 _BLOCK: Final = 1024 * 1024
-_NAME: Final = 60
 
 
 class ExportDialog(QFileDialog):
@@ -172,10 +171,10 @@ class ExportController(QObject):
     def _name_of(self, job: JobId, what: str) -> str:
         snapshot = self._source.jobs.snapshot(job)
         name = "" if snapshot is None else snapshot.name
-        return "-".join(filter(None, (_file_name(name), str(job), what)))
+        return "-".join(filter(None, (file_name(name), str(job), what)))
 
     def _stem(self) -> str:
-        return _file_name(Path(self._title).stem) or "session"
+        return file_name(Path(self._title).stem) or "session"
 
     def _ask(self, title: str, name: str, forms: Sequence[tuple[str, ExportOptions]]) -> None:
         dialog = ExportDialog(title, name, forms, self._parent)
@@ -254,12 +253,6 @@ def _with_ending(path: Path, form: ExportFormat) -> Path:
     stem = path.stem if path.suffix in endings else path.name
     names = (f"{stem}{' ' * bool(n)}{n or ''}.{form.key}" for n in itertools.count())
     return next(free for free in map(path.with_name, names) if not is_there(free))
-
-
-def _file_name(text: str) -> str:
-    """A valid file name on every system, for a tool's arbitrary name."""
-    kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in text[:_NAME])
-    return kept.strip("-.")
 
 
 class StderrSaver(QObject):
