@@ -43,6 +43,7 @@ _DECLARING: Final = (
     *("findings/rules.py", "gui/user_settings.py", "gui/window_commands.py"),
     *("gui/jobs/columns.py", "gui/jobs/commands.py", "gui/servers/commands.py"),
     *("gui/traffic/commands.py", "gui/findings/commands.py", "gui/page_commands.py"),
+    "gui/results/commands.py",
 )
 """Modules that declare what a user sees: a command, option, setting, rule, field, column, …"""
 FIGURES: Final = TESTS / "architecture" / "figures.toml"

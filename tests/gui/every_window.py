@@ -54,6 +54,7 @@ from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 from mcp_progress_monitor.gui.recordings.serving import ServeDialog
+from mcp_progress_monitor.gui.results.controller import PageQuestion
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog, SavedServerDialog
 from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.gui.servers.draft import ServerKind
@@ -265,6 +266,7 @@ class EveryWindow(QObject):
         offers = ServerPage(appearance)
         offers.show_server(self._server)
         yield offers
+        yield PageQuestion("https://a.example/" + "x" * 900)
         yield AboutDialog(held)
         yield ReportDialog(folder, held)
         yield ManualWindow(held)

@@ -170,10 +170,10 @@ class TicksCsv:
 
     def lines(self, slices: Iterable[Sequence[int]]) -> Iterator[bytes]:
         """The header, then groups of rows for the places that are ticks."""
-        yield _written([COLUMNS])
+        yield csv_rows([COLUMNS])
         for places in slices:
             for segment, rows in rows_of_kind(self._timeline, places, FrameKind.PROGRESS):
-                yield _written(self._rows(segment, rows))
+                yield csv_rows(self._rows(segment, rows))
             yield b""
 
     def _rows(self, segment: Segment, rows: Sequence[int]) -> Iterator[Sequence[Any]]:
@@ -251,10 +251,12 @@ def _rounded(rate: float | None) -> float | None:
     return None if rate is None else float(f"{rate:.6g}")
 
 
-def _written(rows: Iterable[Iterable[Any]]) -> bytes:
+def csv_rows(rows: Iterable[Iterable[Any]], separator: str = ",") -> bytes:
+    """Rows as CSV; a text that a spreadsheet would evaluate is quoted."""
     written = io.StringIO(newline="")
     # Everything is quoted: with this line end, Python would leave a carriage return bare, and
     # other readers take it for the end of a row.
     cells = ([safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    csv.writer(written, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(cells)
+    out = csv.writer(written, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    out.writerows(cells)
     return written.getvalue().encode("utf-8", "backslashreplace")

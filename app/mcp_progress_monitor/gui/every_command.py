@@ -8,6 +8,7 @@ from mcp_progress_monitor.gui import page_commands as pages
 from mcp_progress_monitor.gui.findings.commands import FINDINGS_COMMANDS
 from mcp_progress_monitor.gui.jobs.commands import CLOCK_COMMANDS, JOB_COMMANDS
 from mcp_progress_monitor.gui.panes import GO_TO
+from mcp_progress_monitor.gui.results.commands import RESULT_COMMANDS
 from mcp_progress_monitor.gui.servers.commands import ADD, SERVER_COMMANDS, WATCHED_COMMANDS
 from mcp_progress_monitor.gui.shortcuts import Section
 from mcp_progress_monitor.gui.traffic.commands import TRAFFIC_COMMANDS
@@ -22,6 +23,7 @@ SECTIONS: Final = {
     "traffic": Section("Traffic", TRAFFIC_COMMANDS),
     "message": Section("Message", pages.MESSAGE_COMMANDS),
     "job": Section("Job", CLOCK_COMMANDS),
+    "result": Section("Result", RESULT_COMMANDS),
     "findings": Section("Findings", FINDINGS_COMMANDS),
     "stderr": Section("stderr", pages.STDERR_COMMANDS),
     "questions": Section("Questions", (pages.ACCEPT,)),

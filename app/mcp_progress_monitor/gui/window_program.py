@@ -16,6 +16,7 @@ from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.commands import FINDINGS
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
+from mcp_progress_monitor.gui.results.controller import ResultsController
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.settings.controller import SettingsController
 from mcp_progress_monitor.gui.traffic import commands as on_messages
@@ -73,6 +74,9 @@ class WindowProgram(QObject):
             window, window.statusBar(), source, tasks, self._report, title
         )
         self._saving = StderrSaver(window.late.stderr, tasks)
+        self.results = ResultsController(window, tasks, self._report, self.exports.row)
+        window.commands.join(self.results)
+        window.late.job.when_made(self._join_result)
         self._join_findings()
         self._join_exports()
         remembers = partial(self._preferences.value, PrivacySettings.recordings)
@@ -127,6 +131,9 @@ class WindowProgram(QObject):
         for command in (on_servers.FINDINGS, on_servers.WATCHED_FINDINGS):
             window.commands.carry_out(command, findings.show_of_server)
 
+    def _join_result(self) -> None:
+        self._shared_window.job_pane.link_clicked.connect(self.results.ask_to_open_page)
+
     def _join_exports(self) -> None:
         window, exports = self._shared_window, self.exports
         window.commands.join(exports)
@@ -139,6 +146,7 @@ class WindowProgram(QObject):
     def _put_window_away(self) -> None:
         """Save the window's state and release what it shows."""
         self._preferences.save()
+        self.results.close()
         self._models.detach()
         self._shared_window.hide()
         self._garbage.restore()

@@ -13,8 +13,9 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import CREATE_MESSAGE, ELICIT, LIST_ROOTS
-from mcp_progress_monitor.wording.content import PartKind, ResultPart, block_part, pretty
+from mcp_progress_monitor.wording.content import pretty
 from mcp_progress_monitor.wording.jobs import line
+from mcp_progress_monitor.wording.results import PartKind, ResultPart, block_part
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
@@ -178,9 +179,6 @@ def _part(block: Any) -> ResultPart:
     if kind == "tool_result":
         title = "Result of {}".format(line(str(block.get("toolUseId"))))
         return ResultPart(PartKind.JSON, title, block.get("content"), block.get("isError") is True)
-    if kind == "audio" and isinstance(block.get("data"), str):
-        size = formatting.size(len(block["data"]) * 3 // 4)
-        return ResultPart(PartKind.TEXT, "Sound", f"{line(str(block.get('mimeType')))}, {size}")
     return block_part(block)
 
 

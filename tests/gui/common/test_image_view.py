@@ -74,7 +74,7 @@ def test_a_large_image_is_shrunk_to_fit(view: ImageView) -> None:
         ("A" * 24_000_001, "The image is too large to display (18.0 MB)."),
         (
             base64.b64encode(png_claiming(60_000, 60_000)).decode(),
-            "The image has too many pixels to display.",
+            "The image has too many pixels to display: 60,000 x 60,000, sent as 69 B.",
         ),
     ],
     ids=["no base64", "no image", "svg", "too long", "bomb"],

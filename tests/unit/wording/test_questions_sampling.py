@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import CreateMessageResult
 
-from mcp_progress_monitor.wording.content import PartKind
 from mcp_progress_monitor.wording.questions import hinted_model, messages, sampled, sampling_options
+from mcp_progress_monitor.wording.results import PartKind
 from tests.question_stand_ins import said
 from tests.unit.protocol.wire import JSON
 
@@ -33,10 +33,10 @@ def test_several_blocks_are_parts_of_one_message() -> None:
     ]
     (message,) = messages({"messages": [{"role": "user", "content": blocks}]})
     kinds = [part.kind for part in message.parts]
-    assert kinds == [PartKind.TEXT, PartKind.IMAGE, PartKind.JSON, PartKind.JSON, PartKind.TEXT]
+    assert kinds == [PartKind.TEXT, PartKind.IMAGE, PartKind.JSON, PartKind.JSON, PartKind.AUDIO]
     assert (message.parts[2].title, message.parts[2].value) == ("Calls count", {"n": 2})
     assert message.parts[3].is_error
-    assert message.parts[4].value == "audio/wav, 3.0 kB"
+    assert message.parts[4].text == "audio/wav, 3.0 kB"
 
 
 def test_a_conversation_without_end_is_cut_and_says_so() -> None:

@@ -47,8 +47,7 @@ class ImageView(QWidget):
         return self._image
 
     def show_base64(self, encoded: str) -> None:
-        self._image = QImage()
-        self._text = self._decode(encoded)
+        self._image, self._text = decoded_image(encoded)
         self.setAccessibleDescription(self._text)
         self.update()
 
@@ -75,32 +74,37 @@ class ImageView(QWidget):
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         painter.drawText(below, int(flags), self._text)
 
-    def _decode(self, encoded: str) -> str:
-        if len(encoded) > _ENCODED_AT_MOST:
-            return f"The image is too large to display ({formatting.size(len(encoded) * 3 // 4)})."
-        try:
-            raw = base64.b64decode(encoded, validate=True)
-        except (binascii.Error, ValueError):
-            return "The image is not valid base64."
-        return self._read(raw)
 
-    def _read(self, raw: bytes) -> str:
-        buffer = QBuffer()
-        buffer.setData(QByteArray(raw))
-        buffer.open(QIODevice.OpenModeFlag.ReadOnly)
-        reader = QImageReader(buffer)
-        reader.setDecideFormatFromContent(True)
-        kind = bytes(reader.format().data()).decode("ascii", "replace")
-        size = reader.size()
-        if kind not in _FORMATS:
-            return "The image format is not supported."
-        if not _is_bearable(size):
-            return "The image has too many pixels to display."
-        image = reader.read()
-        if image.isNull():
-            return "The image is corrupt."
-        self._image = image
-        return f"{kind.upper()}, {size.width():,} x {size.height():,}, {formatting.size(len(raw))}"
+def decoded_image(encoded: str) -> tuple[QImage, str]:
+    """Decode an image of bounded size; null if it cannot be shown. Also describe it, or say why."""
+    if len(encoded) > _ENCODED_AT_MOST:
+        size = formatting.size(len(encoded) * 3 // 4)
+        return QImage(), f"The image is too large to display ({size})."
+    try:
+        raw = base64.b64decode("".join(encoded.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return QImage(), "The image is not valid base64."
+    return _read(raw)
+
+
+def _read(raw: bytes) -> tuple[QImage, str]:
+    buffer = QBuffer()
+    buffer.setData(QByteArray(raw))
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = QImageReader(buffer)
+    reader.setDecideFormatFromContent(True)
+    kind = bytes(reader.format().data()).decode("ascii", "replace")
+    size = reader.size()
+    if kind not in _FORMATS:
+        return QImage(), "The image format is not supported."
+    pixels = f"{size.width():,} x {size.height():,}"
+    if not _is_bearable(size):
+        few = formatting.size(len(raw))
+        return QImage(), f"The image has too many pixels to display: {pixels}, sent as {few}."
+    image = reader.read()
+    if image.isNull():
+        return QImage(), "The image is corrupt."
+    return image, f"{kind.upper()}, {pixels}, {formatting.size(len(raw))}"
 
 
 def _is_bearable(size: QSize) -> bool:

@@ -16,11 +16,11 @@ from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
 from mcp_progress_monitor.gui.jobs.header import JobHeader
 from mcp_progress_monitor.gui.jobs.history import HistorySection
-from mcp_progress_monitor.gui.jobs.result_view import RawOf, ResultView, no_raw
 from mcp_progress_monitor.gui.jobs.row import JobRow
 from mcp_progress_monitor.gui.jobs.server_requests import ServerRequestsSection
 from mcp_progress_monitor.gui.jobs.task import TaskSection
 from mcp_progress_monitor.gui.jobs.ticks import TicksSection
+from mcp_progress_monitor.gui.results.view import RawOf, ResultView, no_raw
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class JobPane(QWidget):
     automatic_limit_changed = Signal(int)
     frame_followed = Signal(object)  # the number of a frame to show in Traffic
     search_requested = Signal(object)  # text to search Traffic for
+    link_clicked = Signal(str)  # the address of a link in a rendered result
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class JobPane(QWidget):
         self.history = HistorySection(appearance, self)
         self.ticks = TicksSection(appearance, self)
         self.request = JsonPage(appearance, "Request as a tree", self)
-        self.result = ResultView(appearance, self, raw_of)
+        self.result = ResultView(appearance, actions.commands, self, raw_of)
         self.attempts = AttemptsSection(actions, self)
         self.server_requests = ServerRequestsSection(self)
         self.task = TaskSection(appearance, self)
@@ -91,6 +92,7 @@ class JobPane(QWidget):
         self.attempts.limit_changed.connect(self.automatic_limit_changed)
         for section in (self.history, self.ticks, self.attempts, self.server_requests, self.task):
             section.frame_followed.connect(self.frame_followed)
+        self.result.link_clicked.connect(self.link_clicked)
         for view in (self.request, self.result):
             view.search_requested.connect(self.search_requested)
 

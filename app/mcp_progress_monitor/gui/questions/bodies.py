@@ -47,7 +47,6 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasi
 from mcp_progress_monitor.json_schema import schema_error
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
-from mcp_progress_monitor.wording.content import PartKind, pretty
 from mcp_progress_monitor.wording.questions import (
     ROOTS_REJECTED,
     hinted_model,
@@ -56,11 +55,12 @@ from mcp_progress_monitor.wording.questions import (
     sampling_options,
     url_parts,
 )
+from mcp_progress_monitor.wording.results import PartKind
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.questions import Answer, Question
-    from mcp_progress_monitor.wording.content import ResultPart
+    from mcp_progress_monitor.wording.results import ResultPart
 
 
 class QuestionBody(QWidget):
@@ -316,7 +316,7 @@ class ConversationView(QScrollArea):
             self._add_image(part.value)
             return
         is_text = part.kind is PartKind.TEXT
-        text = part.value if is_text else f"{part.title}\n{pretty(part.value)}"
+        text = part.text if is_text else f"{part.title}\n{part.text}"
         self._add_text(text, Tone.BAD if part.is_error else Tone.TEXT)
 
     def _add_text(self, text: str, tone: Tone) -> None:

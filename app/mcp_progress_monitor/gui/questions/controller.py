@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.common.layout import open_dialog
+from mcp_progress_monitor.gui.common.web_pages import open_page
 from mcp_progress_monitor.snapshots.questions import BY_RULE
-from mcp_progress_monitor.wording.questions import kind_text, url_parts
+from mcp_progress_monitor.wording.questions import kind_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,16 +75,9 @@ class QuestionsController(QObject):
     @Slot(object)
     def open_link(self, url: str) -> None:
         """Open a URL that the user has seen and clicked."""
-        parts = url_parts(url)
-        address = QUrl(url, QUrl.ParsingMode.StrictMode)
-        if parts.refusal or not address.isValid() or not _is_of_host(address, parts.host):
-            what = "Cannot open the page"
-            self._report(
-                ErrorDetails(what, parts.shown[:200], parts.refusal or address.errorString())
-            )
-        elif not QDesktopServices.openUrl(address):
-            hint = "Copy the address and open it in a browser."
-            self._report(ErrorDetails("Cannot start a browser", parts.host, hint))
+        error = open_page(url)
+        if error is not None:
+            self._report(error)
 
     @Slot(str)
     def ask_for_rules(self, server: str) -> None:
@@ -143,11 +136,3 @@ class QuestionsController(QObject):
         )
         hint = 'To change this, choose "Rules for questions" in the server\'s menu.'
         self._report(ErrorDetails(what, question.server, hint))
-
-
-def _is_of_host(address: QUrl, shown: str) -> bool:
-    """Return whether Qt would open the same host that was shown."""
-    plain = QUrl.ComponentFormattingOption
-    read = {address.host(option).casefold() for option in (plain.FullyEncoded, plain.FullyDecoded)}
-    host = shown.rpartition(":")[0] if address.port() >= 0 else shown
-    return host.casefold().strip("[]") in read

@@ -1,0 +1,1 @@
+"""Results: the parts of a job's reply, shown, copied, saved and opened."""
