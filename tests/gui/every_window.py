@@ -16,15 +16,20 @@ from typing import Any
 from PySide6.QtCore import QObject, QRect
 from PySide6.QtWidgets import QApplication, QWidget
 
+from mcp_progress_monitor.audit.access import AgentAccess
+from mcp_progress_monitor.audit.log import AgentName, AuditedAgent, Beginning, Reading
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.client_files import FoundFile
 from mcp_progress_monitor.catalogue.clients import CURSOR, FORMS, VS_CODE
 from mcp_progress_monitor.catalogue.reading import preview, read_file
 from mcp_progress_monitor.catalogue.tap_install import ClientServer
 from mcp_progress_monitor.catalogue.taps import EntryTap, Launch
+from mcp_progress_monitor.engine.agent_entry import ReadableServer
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.agents.dialog import AgentsDialog
+from mcp_progress_monitor.gui.agents.invite_dialog import InviteDialog
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
@@ -225,6 +230,8 @@ class EveryWindow(QObject):
         export.show_text(text * 100, [text] * 30)
         yield export
         yield self._watch()
+        yield self._agents()
+        yield self._invite()
         yield self._serving()
         yield ConsentDialog(text, [self._stdio])
         yield _case("several", ConsentDialog(text, [self._stdio, self._http]))
@@ -342,6 +349,32 @@ class EveryWindow(QObject):
         dialog.show_url("http://127.0.0.1:65535/mcp")
         dialog.add_request(text)
         dialog.show_stopped(ErrorDetails(text, text))
+        return dialog
+
+    def _agents(self) -> AgentsDialog:
+        text = self._texts
+        read = Reading(
+            when=1.7e9, what=text, arguments=text, servers=(text,), jobs=(text,), size=900
+        )
+        agent = AuditedAgent(
+            self._folder / "a.jsonl",
+            is_live=True,
+            beginning=Beginning(when=1.7e9, pid=7, servers=(text, text)),
+            name=AgentName(when=1.7e9, name=text, title=text, version=text),
+            readings=(read,) * 30,
+            damaged=2,
+        )
+        dialog = AgentsDialog(self.appearance)
+        dialog.show_agents([agent] * 3, AgentAccess(is_off=True), [ErrorDetails(text, text)])
+        dialog.table.selectRow(0)
+        return dialog
+
+    def _invite(self) -> InviteDialog:
+        text = self._texts
+        dialog = InviteDialog(self._folder, self.appearance)
+        servers = [ReadableServer(f"{text}{n}", text, is_here=True) for n in range(30)]
+        dialog.show_choices({"cursor": self._folder / text.replace("/", "_")}, servers)
+        dialog.show_refusal(ErrorDetails(text, text))
         return dialog
 
     def _watch(self) -> WatchDialog:

@@ -77,7 +77,7 @@ async def test_reading_is_logged_and_ends_in_all_processes_at_once(tmp_path: Pat
             assert live_count(tmp_path) == 2
             turn(tmp_path, is_on=False)
             for agent in (one, other):
-                with pytest.raises(MCPError, match="turned off reading for all agents"):
+                with pytest.raises(MCPError, match="turned off for all agents"):
                     await agent.call_tool("findings", {})
     assert live_count(tmp_path) == 0
     later, earlier = AuditReader(tmp_path).read()

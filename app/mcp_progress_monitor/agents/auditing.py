@@ -115,7 +115,7 @@ class Auditing:
         try:
             return load_access(self._data_dir).refusal(self._names.keys() or {""})
         except UserError as error:
-            return one_line(error.details.as_text(), 1000)
+            return f"{error.details.what}. {error.details.hint}"  # not where the switch is
 
     async def _note_name(self, context: ServerRequestContext[Any, Any]) -> None:
         """Note the name that the agent gives, in the handshake or with a request."""

@@ -42,8 +42,8 @@ class AgentAccess(Validated):
 
 def _sentence(whom: str) -> str:
     return (
-        f"The user turned off reading {whom} in MCP Progress Monitor. Nothing was read. Only the"
-        " user can turn it on again, in the window under Servers, Agents. Do not ask again before."
+        f"Reading is turned off {whom} in MCP Progress Monitor. Nothing was read. Only the"
+        " user can turn it on, in the window under Servers, Agents. Do not ask again before."
     )
 
 
@@ -111,6 +111,6 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _unreadable(path: Path, reason: str) -> UserError:
-    what = "Cannot read whether agents may read, so they may not"
+    what = "Cannot read the switch for agents, so no agent may read"
     hint = "Turn reading on or off in the window under Servers, Agents."
     return UserError(ErrorDetails(what, str(path), hint, reason))

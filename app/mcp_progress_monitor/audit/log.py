@@ -104,7 +104,8 @@ class AuditLog:
             when=time.time(), pid=os.getpid(), servers=tuple(sorted(servers))
         )
         stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._beginning.when))
-        run = f"{stamp}-p{os.getpid()}-{os.urandom(3).hex()}"
+        part = int(self._beginning.when % 1 * 1_000_000)
+        run = f"{stamp}-{part:06d}-p{os.getpid()}"
         self._path = self._folder / f"{run}{_SUFFIX}"
         self._name: AgentName | None = None
         self._missed = 0

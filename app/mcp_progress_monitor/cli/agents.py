@@ -22,7 +22,7 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.path_checks import absolute, home
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
-from mcp_progress_monitor.wording.clients import next_step
+from mcp_progress_monitor.wording.clients import added_text
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.cli.common import CommonOptions
@@ -90,8 +90,7 @@ def install_agents(common: CommonOptions, order: AgentInstallOrder) -> int:
     entry = CatalogueEntry(StdioDefinition(name=_ENTRY, command=command, args=tuple(arguments)))
     with failing(ExitCode.UNWRITABLE):
         written = write_file([entry], client, path)
-    kept = "" if written.kept is None else f" The file as it was: {visible(str(written.kept))}"
-    print_out(f"Added {_ENTRY} to {visible(str(path))}.{kept}\n{next_step(client)}\n")
+    print_out(f"{added_text(_ENTRY, client, path, written.kept)}\n")
     return ExitCode.DONE
 
 

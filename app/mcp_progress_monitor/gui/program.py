@@ -11,6 +11,8 @@ from PySide6.QtCore import Slot
 
 from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.gui.agents.controller import AgentsController
+from mcp_progress_monitor.gui.agents.invite_controller import InviteController
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
 from mcp_progress_monitor.gui.confirmations import EndGuard
@@ -25,7 +27,11 @@ from mcp_progress_monitor.gui.servers.controller import ServersController
 from mcp_progress_monitor.gui.servers.dialogs_controller import ServerDialogs
 from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
 from mcp_progress_monitor.gui.servers.here_controller import ServersHere
-from mcp_progress_monitor.gui.servers.import_controller import ImportController, files_here
+from mcp_progress_monitor.gui.servers.import_controller import (
+    ImportController,
+    files_here,
+    project_folder,
+)
 from mcp_progress_monitor.gui.servers.sign_in import SignInController
 from mcp_progress_monitor.gui.servers.watch_controller import WatchController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
@@ -233,6 +239,18 @@ class Program(WindowProgram):
         )
         self.imports = ImportController(self.window, self.servers, tasks, appearance)
         self.watches = WatchController(self.window, self.servers, tasks, appearance, folder)
+        self._agents = AgentsController(
+            self.window, self.window.commands, tasks, appearance, folder, self._status.count_agents
+        )
+        self._invites = InviteController(
+            self.window,
+            tasks,
+            appearance,
+            folder,
+            lambda: list(self.servers.saved.entries),
+            self._models.watched.servers,
+            project_folder,
+        )
         self.servers.entries_changed.connect(self._on_entries_changed)
         self._join_catalogue()
 
@@ -317,7 +335,13 @@ class Program(WindowProgram):
         commands, servers, questions = self.window.commands, self.window.servers, self.questions
         servers.log_level_requested.connect(questions.set_log_level)
         servers.subscription_requested.connect(self.tasks.subscribe)
-        for owner in (self.catalogue_dialogs, self.watches, self.doctor):
+        for owner in (
+            self.catalogue_dialogs,
+            self.watches,
+            self.doctor,
+            self._agents,
+            self._invites,
+        ):
             commands.join(owner)
         guard, move = self.end_guard, self._move_server
         for command, work, *given in (
@@ -333,6 +357,8 @@ class Program(WindowProgram):
             (on_servers.UP, move, -1),
             (on_servers.DOWN, move, 1),
             (on_servers.WATCHED_DISMISS, self._dismiss_ended),
+            (on_servers.INVITE_AGENT, self._invites.ask_for_server),
+            (on_servers.WATCHED_INVITE, self._invites.ask_for_watched),
         ):
             commands.carry_out(command, work, *given)
 
@@ -427,6 +453,7 @@ class Program(WindowProgram):
 
     def _put_away(self) -> None:
         self._deferred.stop()
+        self._agents.stop()
         self._preferences.keep_json(FIRST, {"has_jobs": self.window.welcome.isHidden()})
         self.engine.tasks.leave()
         self.notifications.close()

@@ -44,6 +44,7 @@ class StatusBar(QStatusBar):
         self._recorder = recorder
         self._counted = servers
         self._watched: Callable[[], Sequence[WatchedSnapshot]] = tuple
+        self._agents = 0
         self._appearance = appearance
         self._timeline = timeline
         self._seen = 0
@@ -89,6 +90,11 @@ class StatusBar(QStatusBar):
 
     def count_watched(self, watched: Callable[[], Sequence[WatchedSnapshot]]) -> None:
         self._watched = watched
+
+    def count_agents(self, agents: int) -> None:
+        if agents != self._agents:
+            self._agents = agents
+            self.refresh()
 
     @Slot()
     def refresh(self) -> None:
@@ -152,6 +158,8 @@ class StatusBar(QStatusBar):
         ):
             if count:
                 parts.append(wording.format(count=number(count)))
+        if self._agents:
+            parts.append(f"{formatting.count(self._agents, 'agent')} connected")
         return parts
 
     def _kept(self, recorder: Recorder | None) -> str:

@@ -66,6 +66,17 @@ WATCH: Final = _command(
     "Record traffic between another client and its servers",
     is_live=True,
 )
+INVITE_AGENT: Final = _command(
+    "invite_agent",
+    "&Let an agent read…",
+    "add",
+    "",
+    "Let a coding agent read jobs, messages and findings",
+    is_live=True,
+)
+AGENTS: Final = _command(
+    "agents", "A&gents…", "text", "", "See what agents read, and turn it off", is_live=True
+)
 DEMO: Final = _command(
     "demo",
     "Start the &demo",
@@ -184,7 +195,7 @@ UNDO: Final = _command("undo", "&Undo", "", "Ctrl+Z", "Undo the last removal")
 
 ADDING: Final = (ADD_COMMAND, ADD_URL, IMPORT, DEMO)
 """The ways to add a server."""
-SERVERS_MENU: Final = (ADDING, (EXPORT_SERVERS, WATCH), (SETTINGS, QUIT))
+SERVERS_MENU: Final = (ADDING, (EXPORT_SERVERS, WATCH), (INVITE_AGENT, AGENTS), (SETTINGS, QUIT))
 HELP_MENU: Final = (MANUAL, KEYS, REPORT_DEFECT, ABOUT)
 WINDOW_COMMANDS: Final = (
     ADD_COMMAND,
@@ -192,6 +203,8 @@ WINDOW_COMMANDS: Final = (
     IMPORT,
     EXPORT_SERVERS,
     WATCH,
+    INVITE_AGENT,
+    AGENTS,
     DEMO,
     NEW_CALL,
     REMOVE_FINISHED,

@@ -150,6 +150,12 @@ def next_step(client: McpClient) -> str:
     return client.next_step or f"Restart {client.title}."
 
 
+def added_text(name: str, client: McpClient, path: Path, kept: Path | None) -> str:
+    """Say where the entry `name` was added, and what to do next."""
+    backup = "" if kept is None else f" The file as it was: {visible(str(kept))}"
+    return f"Added {name} to {visible(str(path))}.{backup}\n{next_step(client)}"
+
+
 def next_steps(changes: Iterable[FileChange]) -> list[str]:
     """The next steps after changes, one per client."""
     return list(dict.fromkeys(next_step(change.client) for change in changes))

@@ -129,7 +129,7 @@ async def test_a_switch_that_cannot_be_read_is_off(tmp_path: Path) -> None:
     turn(tmp_path, is_on=True)
     (tmp_path / "agents" / "access.json").write_text("?")
     async with asking(tmp_path) as client:
-        assert "Cannot read whether agents may read" in await turned_off(client, "jobs")
+        assert "Cannot read the switch" in await turned_off(client, "jobs")
 
 
 async def test_an_answer_comes_though_the_log_cannot_be_written(

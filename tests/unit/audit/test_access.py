@@ -43,7 +43,7 @@ def test_the_switch_for_all_keeps_the_single_ones(tmp_path: Path) -> None:
 def test_nobody_may_read_while_the_switch_cannot_be_read(tmp_path: Path, content: bytes) -> None:
     turn(tmp_path, is_on=True)
     (tmp_path / "agents" / "access.json").write_bytes(content)
-    with pytest.raises(UserError, match="so they may not"):
+    with pytest.raises(UserError, match="so no agent may read"):
         load_access(tmp_path)
     turn(tmp_path, is_on=True)
     assert load_access(tmp_path).refusal({"cursor"}) == ""

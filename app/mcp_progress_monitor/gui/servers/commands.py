@@ -143,6 +143,7 @@ SIGN_OUT: Final = _live(
 WATCH: Final = _live(
     "servers.watch", "&Watch in a client…", icon="watched", applies=_is_watchable, words=_watch
 )
+INVITE_AGENT: Final = _live("servers.invite-agent", "&Let an agent read this…", icon="add")
 EDIT: Final = _live("servers.edit", "&Edit…", icon="edit", keys=("F2",), applies=_has_catalogue)
 CLONE: Final = _live(
     "servers.clone", "C&lone", icon="copy", keys=("Ctrl+Shift+C",), applies=_has_catalogue
@@ -177,7 +178,7 @@ SERVER_MENU: Final = (
     (DOCTOR, STDERR, FINDINGS, COPY),
     (RULES, ROOTS, TASKS),
     (EDIT, CLONE, KEEP, AT_START, DISABLE, ENABLE),
-    (WATCH,),
+    (WATCH, INVITE_AGENT),
     (UP, DOWN),
     (REMOVE,),
 )
@@ -218,12 +219,13 @@ WATCHED_CALL: Final = _one(
     "watched.call", "&New call…", icon="new-call", applies=_never, words=_no_call
 )
 WATCHED_RECORDING: Final = _one("watched.recording", "Open &recording", icon="open")
+WATCHED_INVITE: Final = _one("watched.invite-agent", "&Let an agent read this…", icon="add")
 WATCHED_COPY: Final = _one("watched.copy", "Co&py details", icon="copy", keys=("Ctrl+C",))
 WATCHED_DISMISS: Final = Command(
     "watched.dismiss", "Re&move ended sessions", icon="remove", keys=("Del",)
 )
 WATCHED_MENU: Final = (
     (WATCHED_TRAFFIC, WATCHED_JOBS, WATCHED_STDERR, WATCHED_FINDINGS, WATCHED_CALL),
-    (WATCHED_RECORDING, WATCHED_COPY, WATCHED_DISMISS),
+    (WATCHED_RECORDING, WATCHED_INVITE, WATCHED_COPY, WATCHED_DISMISS),
 )
 WATCHED_COMMANDS: Final = tuple(command for group in WATCHED_MENU for command in group)

@@ -1,0 +1,1 @@
+"""The room of agents that read: what they read, the switch, and letting one in."""
