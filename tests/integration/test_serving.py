@@ -21,8 +21,9 @@ from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.format import header, prefix
 from tests.integration.commands import linux_only, run
 from tests.integration.tapping import recordings, tap_command, until
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, allowed
 from tests.taps import HandTap
+from tests.unit.imports.imported import SAMPLES
 from tests.unit.serving.recordings import answer, call
 
 _PROGRAM = (sys.executable, "-m", "mcp_progress_monitor")
@@ -183,6 +184,9 @@ def test_what_is_not_served_is_reported_at_the_start(tmp_path: Path) -> None:
     assert "also has: second. Use --server" in started.err
     chosen = run("serve", str(tap.path), "--server", "second")
     assert (chosen.code, chosen.err) == (0, "")
+    imported = run("serve", str(SAMPLES / "chrome-137.har"))
+    assert (imported.code, imported.err.count("\n")) == (0, 1)
+    assert "Imported from HAR; some details are missing" in imported.err
 
 
 def test_garbage_of_a_client_is_answered_and_survived(tmp_path: Path) -> None:
@@ -200,9 +204,16 @@ def test_garbage_of_a_client_is_answered_and_survived(tmp_path: Path) -> None:
 
 
 @linux_only
-def test_a_large_recording_is_served_before_it_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "size",
+    [
+        100_000_000,
+        pytest.param(2_000_000_000, marks=[pytest.mark.campaign, pytest.mark.timeout(900)]),
+    ],
+)
+def test_a_large_recording_is_served_before_it_is_read(size: int, tmp_path: Path) -> None:
     recording = tmp_path / "large.mcprec"
-    _write_large(recording, 100_000_000)
+    _write_large(recording, size)
     opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}
     asked = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": opening}
     command = serving(recording, "--speed", "max")
@@ -220,14 +231,15 @@ def test_a_large_recording_is_served_before_it_is_read(tmp_path: Path) -> None:
         answered = json.loads(process.stdout.readline())
         memory = psutil.Process(process.pid).memory_info().rss / 1e6
         process.stdin.close()
+    recording.unlink()
     assert reply["result"]["protocolVersion"] == "2025-11-25"
     assert answered["result"] == {"n": 7}
-    assert spent < 10  # 2 s on a machine with nothing else to do
-    assert memory < 150
+    assert spent < allowed(2.0)
+    assert memory < 100
 
 
 def _write_large(path: Path, size: int) -> None:
-    """A recording with its opening at the beginning and its last call at the end."""
+    """A recording with its opening, one call that reports all the time, and a last call."""
 
     def line(channel: Channel, message: dict[str, Any]) -> bytes:
         text = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -240,9 +252,12 @@ def _write_large(path: Path, size: int) -> None:
         file.write(header({"at": 0.0}))
         file.write(line(Channel.SENT, {"id": 0, "method": "initialize", "params": {}}))
         file.write(line(Channel.RECEIVED, {"id": 0, "result": reported}))
+        reporting = {"name": "long", "_meta": {"progressToken": "a"}}
+        file.write(line(Channel.SENT, {"id": 5, "method": "tools/call", "params": reporting}))
         block = tick * 5_000
         for _ in range(size // len(block)):
             file.write(block)
+        file.write(line(Channel.RECEIVED, {"id": 5, "result": {}}))
         called = {"id": 1, "method": "tools/call", "params": {"name": "last"}}
         file.write(line(Channel.SENT, called))
         file.write(line(Channel.RECEIVED, {"id": 1, "result": {"n": 7}}))

@@ -44,8 +44,6 @@ def serve_recording(order: ServeOrder) -> int:
         with failing(ExitCode.UNWRITABLE):
             path = stack.enter_context(as_recording(order.file, _say))
             server = RecordedServer(path, order.server)
-        for error in server.lines.errors:
-            _say(formatting.one_line(error.as_text(), 500))
         if faults is not None:
             _say(faults.text)
         options = ServeOptions(

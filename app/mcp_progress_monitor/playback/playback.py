@@ -12,6 +12,7 @@ from mcp_progress_monitor.engine.updates import Listeners, Update
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.recording.files import missing_details
 from mcp_progress_monitor.recording.growing import GrowingRecording
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 RUNNING_KEPT: Final = 100_000
 """The most unfinished jobs listed: a hostile file may have any number of them."""
 _TICK_S: Final = 1.0
-_MISSING_SHOWN: Final = 50
 _FOR_EVER: Final = float("inf")
 
 
@@ -109,7 +109,7 @@ class Playback:
         running = self._tracker.open_count if self.is_ended else 0
         if running:
             errors.insert(0, _cut_off(running, self.path))
-        errors += _of_import(self.header.get("imported"), self.path)
+        errors += missing_details(self.header, str(self.path))
         errors[:0] = _of_tap(self.header.get("tap"), self.path)
         dropped = self._tracker.dropped_count
         if dropped:
@@ -320,17 +320,6 @@ def _of_tap(tap: Any, path: Path) -> list[ErrorDetails]:
     what = f"Changed by the script {formatting.one_line(script)}"
     hint = 'The lines show what the tap forwarded. The events "changed" hold what was sent.'
     return [ErrorDetails(what, str(path), hint)]
-
-
-def _of_import(imported: Any, path: Path) -> list[ErrorDetails]:
-    """The details that an imported file lacks, from the header of its recording."""
-    fields = as_object(imported)
-    source, missing = fields.get("from"), fields.get("missing")
-    if not isinstance(source, str) or not isinstance(missing, list):
-        return []
-    lines = [each for each in missing[:_MISSING_SHOWN] if isinstance(each, str)]
-    what = f"Imported from {formatting.one_line(source)}; some details are missing"
-    return [ErrorDetails(what, str(path), detail="\n".join(lines))]
 
 
 class RecordedJobs(Jobs):

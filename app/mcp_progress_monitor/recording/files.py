@@ -138,6 +138,7 @@ class StampReader:
 
 
 _LONGEST_HEADER: Final = 64 * 1024
+_MISSING_SHOWN: Final = 50
 _MOST_PARTS: Final = 10_000
 _NAME: Final = re.compile(r"(?P<base>.+?)(?:\.\d{1,6})?" + re.escape(SUFFIX), re.DOTALL)
 _NEWER_HINT: Final = "Update this program to open it."
@@ -357,3 +358,14 @@ def last_stamp(part: RecordingPart) -> FrameStamp | None:
         if found is not None or begin == part.begin:
             return found
     return None
+
+
+def missing_details(header: JsonObject, where: str = "") -> list[ErrorDetails]:
+    """An error with the details that an imported file lacks, from the header of its recording."""
+    fields = as_object(header.get("imported"))
+    source, missing = fields.get("from"), fields.get("missing")
+    if not isinstance(source, str) or not isinstance(missing, list):
+        return []
+    lines = [each for each in missing[:_MISSING_SHOWN] if isinstance(each, str)]
+    what = f"Imported from {formatting.one_line(source)}; some details are missing"
+    return [ErrorDetails(what, where, detail="\n".join(lines))]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 MOST_EXCHANGES: Final = 200_000
 _SLICE_S: Final = 0.005
-_SHOWN: Final = 500  # characters of a line for the user
+_NAMES_SHOWN: Final = 300  # characters
 _CANDIDATES: Final = 50
 """Requests that are compared to find the closest one; the newest of that tool."""
 _COMPARED: Final = 2_000  # characters of their arguments
@@ -149,10 +149,10 @@ class RecordedServer:
     def unserved(self) -> list[str]:
         """Lines that say what of the recording is not served, once it is indexed."""
         if self.is_empty:
-            return [formatting.one_line(_empty_error(self).as_text(), _SHOWN)]
+            return [_empty_error(self).as_text()]
         lines = []
         if self.others and not self._is_chosen:
-            names = formatting.one_line(", ".join(sorted(self.others)), _SHOWN)
+            names = formatting.one_line(", ".join(sorted(self.others)), _NAMES_SHOWN)
             lines.append(
                 f"Only {self.name!r} is served. The recording also has: {names}. Use --server to"
                 " choose another one."

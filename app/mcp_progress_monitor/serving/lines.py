@@ -12,7 +12,12 @@ from mcp_progress_monitor.protocol.lenient_json import (
     array_parts,
     read_value,
 )
-from mcp_progress_monitor.recording.files import RecordingFaults, parts_of, read_header
+from mcp_progress_monitor.recording.files import (
+    RecordingFaults,
+    missing_details,
+    parts_of,
+    read_header,
+)
 from mcp_progress_monitor.recording.format import HEADER, unescaped
 from mcp_progress_monitor.recording.reader import read_blocks
 
@@ -99,7 +104,7 @@ class RecordedLines:
 
     @property
     def errors(self) -> list[ErrorDetails]:
-        return self._faults.errors
+        return [*missing_details(self._parts[0].fields), *self._faults.errors]
 
     def read(
         self, begin: Place | None = None, phrase: bytes = b""

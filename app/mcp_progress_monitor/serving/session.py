@@ -46,6 +46,7 @@ _NOT_RECORDED: Final = -32601
 _NO_MATCH: Final = -32602
 _ENDED: Final = -32603
 _SHOWN: Final = 200
+_ERROR_SHOWN: Final = 500
 _CANCEL_S: Final = 2.0
 """How long a recorded cancel waits for the client's own."""
 _BEFORE_REPLY_S: Final = 0.01
@@ -83,10 +84,14 @@ class Report(Protocol):
 
 
 async def index(server: RecordedServer, report: Report) -> None:
-    """Index a recording, then report what of it is not served."""
+    """Index a recording; report what is wrong with it, and what of it is not served."""
+    errors = server.lines.errors
+    for error in errors:
+        report(_as_line(error.as_text()), is_odd=True)
     await server.index()
-    for line in server.unserved:
-        report(line, is_odd=True)
+    texts = [error.as_text() for error in server.lines.errors[len(errors) :]]
+    for text in [*texts, *server.unserved]:
+        report(_as_line(text), is_odd=True)
 
 
 class Outlet(Protocol):
@@ -386,6 +391,11 @@ def _reply(identity: Any, result: JsonObject) -> bytes:
 def _error(identity: Any, code: int, text: str) -> bytes:
     error = {"code": code, "message": f"mcp-progress-monitor serve: {text}"}
     return encode({"jsonrpc": "2.0", "id": identity, "error": error})
+
+
+def _as_line(text: str) -> str:
+    sentences = (line.rstrip(".") for line in text.splitlines())
+    return formatting.one_line(". ".join(sentences), _ERROR_SHOWN)
 
 
 def _shown(method: str, params: JsonObject) -> str:

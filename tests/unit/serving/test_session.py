@@ -9,11 +9,14 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from mcp_progress_monitor.imports.convert import as_recording
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.serving import session
+from mcp_progress_monitor.serving.exchanges import RecordedServer
 from mcp_progress_monitor.serving.lines import RecordedMessage, messages_in
 from mcp_progress_monitor.serving.session import ServedClient, ServeOptions
 from tests.taps import HandTap
+from tests.unit.imports.imported import SAMPLES, Imported
 from tests.unit.serving.recordings import answer, call, cancelled, indexed, log, notification, tick
 
 AT_ONCE = ServeOptions(math.inf)
@@ -299,3 +302,26 @@ async def test_a_task_sends_its_progress_after_the_reply(tmp_path: Path) -> None
     tap.write(tap.received(status))
     sent = await played(tap.path, call(2, token="b"))
     assert sent.messages == [{**created, "id": 2}, tick("b", 1), status]
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        ("chrome-137.har", "Bodies of responses, which are not in the file (1)"),
+        ("mcpsnoop-0.9.jsonl", "Messages that were dropped because they arrived too fast (1)"),
+        ("mcp-rec-0.1.jsonl", "The server's standard error"),
+        ("claude-desktop-2025-10.log", "The exit codes of servers"),
+    ],
+)
+async def test_files_of_other_programs_are_served_as_far_as_they_go(
+    name: str, missing: str
+) -> None:
+    lines = [line for line in Imported(SAMPLES / name).lines() if line[0].endswith("#1")]
+    asked = [raw for _, mark, raw in lines if mark == ">"]
+    with as_recording(SAMPLES / name) as path:
+        sent = await played(path, *asked)
+        await session.index(RecordedServer(path), sent.report)
+    answers = [raw for raw in sent.raws if b"has no reply to this request" not in raw]
+    assert sorted(answers) == sorted(raw for _, mark, raw in lines if mark == "<")
+    assert len(sent.raws) - len(answers) == (name == "chrome-137.har")
+    assert missing in sent.odd[0]
