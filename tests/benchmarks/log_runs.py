@@ -77,7 +77,7 @@ async def log_filter(path: str) -> dict[str, Any]:
             await _filtered(program, TrafficFilter(text=text))
             ended = time.perf_counter()
             figures[f"{name}_s"] = ended - begun
-            figures[f"{name}_found"] = model_of(program).rowCount()
+            figures[f"{name}_found"] = model_of(program).shown
             figures[f"{name}_late_p99_ms"] = beat.lateness(begun, ended).p99
             await _filtered(program, TrafficFilter())
             await anyio.sleep(_SETTLE_S)
@@ -119,7 +119,7 @@ async def _loaded(program: RecordingProgram) -> None:
 
     def is_loaded() -> bool:
         is_read, count = program.playback.is_loaded, program.playback.timeline.end
-        return is_read and model_of(program).rowCount() == count
+        return is_read and model_of(program).shown == count
 
     await _until(is_loaded)
 

@@ -19,6 +19,7 @@ from mcp_progress_monitor.gui.recordings.replay import Mode
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.commands import SERVER_COMMANDS
 from mcp_progress_monitor.gui.traffic.commands import MESSAGE_COMMANDS
+from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.gui.window_commands import EXPORT, OPEN_RECORDING, WINDOW_COMMANDS
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
@@ -58,7 +59,9 @@ async def shown(program: RecordingProgram) -> None:
 
 
 def traffic_rows(program: RecordingProgram) -> int:
-    return program.window.traffic_pane.view.model().rowCount()
+    model = program.window.traffic_pane.view.model()
+    assert isinstance(model, TrafficModel)
+    return model.shown
 
 
 async def test_jobs_traffic_and_stderr_are_there_as_live(recording: Path, data_dir: Path) -> None:

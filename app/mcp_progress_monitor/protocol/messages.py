@@ -87,6 +87,23 @@ def list_changed(capability: str) -> str:
     return f"notifications/{capability}/list_changed"
 
 
+NOTIFICATIONS: Final = frozenset(
+    {
+        INITIALIZED,
+        PROGRESS,
+        CANCELLED,
+        LOG_MESSAGE,
+        RESOURCE_UPDATED,
+        ROOTS_CHANGED,
+        ELICITATION_COMPLETE,
+        ACKNOWLEDGED,
+        *(list_changed(capability) for capability in ("tools", "resources", "prompts")),
+    }
+    | STATUS_METHODS
+    | PARTS
+)
+"""The notifications that MCP defines."""
+
 # Members of parameters and results
 META: Final = "_meta"
 PROGRESS_TOKEN: Final = "progressToken"  # noqa: S105 - a member's name

@@ -33,11 +33,37 @@ def test_what_the_index_knows_is_reported_without_reading(model: TapedTraffic) -
     known = set(TrafficColumn) - {TrafficColumn.SUMMARY}
     rows = {column: _texts(model, column) for column in known}
     assert rows[TrafficColumn.KIND] == ["request", "progress", "reply"]
-    assert rows[TrafficColumn.METHOD] == ["tools/call", "notifications/progress", ""]
+    assert rows[TrafficColumn.METHOD] == ["tools/call", "progress", "tools/call"]
     assert rows[TrafficColumn.KEY] == ["abc", "abc", "abc"]
     assert rows[TrafficColumn.DIRECTION] == ["→ sent", "← received", "← received"]
     assert rows[TrafficColumn.DURATION] == ["", "", "2.9 s"]
     assert model.tape.parts[0].reads == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.26666666666666666, "0.2667"), (1.0, "1"), (7, "7"), (1e300, "1e+300"), ("x", '"x"')],
+)
+def test_folded_ticks_are_summed_up_in_short_numbers(value: object, text: str) -> None:
+    model = TapedTraffic()
+    params = {"progressToken": "abc", "progress": value, "total": value}
+    tick = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    model.append([frame(1, tick), frame(2, b"garbage"), frame(3, tick)])
+    cells = model._cells  # noqa: SLF001
+    assert cells.ticks(0, 2, 3) == f"3 ticks, {text} to {text} of {text}, 200 ms"
+    assert cells.ticks(0, 1, 2) == f"2 ticks, {text} to ?, 100 ms"
+
+
+def test_a_notification_of_mcp_has_a_short_name_and_others_their_whole_one() -> None:
+    model = TapedTraffic()
+    names = ["notifications/tools/list_changed", "notifications/mine", "notifications/message"]
+    model.append([frame(at, {"jsonrpc": "2.0", "method": name}) for at, name in enumerate(names)])
+    assert _texts(model, TrafficColumn.METHOD) == [
+        "tools/list_changed",
+        "notifications/mine",
+        "message",
+    ]
+    assert [model.tip(row, TrafficColumn.METHOD) for row in range(3)] == [names[0], "", names[2]]
 
 
 def test_a_server_with_a_title_is_shown_by_it(model: TapedTraffic) -> None:

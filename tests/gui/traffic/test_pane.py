@@ -539,8 +539,9 @@ def test_the_menu_of_kinds_shows_only_what_breaks_a_rule(
 
 def test_a_cut_cell_tells_the_whole_of_it(pane: TrafficPane, model: TapedTraffic) -> None:
     model.append(ticks(0, 1))
-    assert _tip(pane.view, 0, TrafficColumn.METHOD) == ""
-    assert _tip(pane.view, 0, TrafficColumn.METHOD, 60) == "notifications/progress"
+    assert _tip(pane.view, 0, TrafficColumn.METHOD) == "notifications/progress"
+    assert _tip(pane.view, 0, TrafficColumn.METHOD, 40) == "progress\nnotifications/progress"
+    assert _tip(pane.view, 0, TrafficColumn.KIND) == ""
     assert _tip(pane.view, 0, TrafficColumn.DIRECTION, 20) == "← received"
 
 

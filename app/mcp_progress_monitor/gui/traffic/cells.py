@@ -12,9 +12,17 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.formatting import count, duration, one_line, size, summary
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import decode
-from mcp_progress_monitor.protocol.messages import DISCOVER, META, PROGRESS, PROGRESS_TOKEN
+from mcp_progress_monitor.protocol.messages import (
+    DISCOVER,
+    META,
+    NOTIFICATIONS,
+    OF_NOTIFICATIONS,
+    PROGRESS,
+    PROGRESS_TOKEN,
+)
 from mcp_progress_monitor.recording.index import NONE, Segment
 from mcp_progress_monitor.wording.content import compact
+from mcp_progress_monitor.wording.result_summary import result_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +32,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.jsonrpc import Envelope
     from mcp_progress_monitor.recording.timeline import Timeline
 
-LARGE = 64 * 1024  # bytes of a message that are read for a row; larger ones are not decoded for it
+LARGE = 256 * 1024
+"""Bytes of a message that are read for a row, in a millisecond; larger ones are not decoded."""
 
 _ENDS = 2_048
 _SIMPLE = rb'("(?:[^"\\]|\\.)*+"|-?[0-9][0-9.eE+-]*+)'
@@ -308,6 +317,11 @@ def describe(frame: Frame, kind: FrameKind, *, is_whole: bool = True) -> Traffic
     return TrafficRow(one_line(method), _key(envelope), _summary(kind, envelope, frame.raw))
 
 
+def short_method(method: str) -> str:
+    """The name of a notification of MCP without what they all begin with; other names unchanged."""
+    return method.removeprefix(OF_NOTIFICATIONS) if method in NOTIFICATIONS else method
+
+
 def _event(frame: Frame) -> TrafficRow:
     """Our own events are JSON objects with an `event` key, not JSON-RPC."""
     fields = _event_fields(frame.raw)
@@ -396,20 +410,39 @@ def _progress(params: dict[str, Any]) -> str:
 
 
 def _result(result: Any) -> str:
-    """The text of a tool's first content block, if there is one: what readers look for."""
-    if isinstance(result, dict):
-        content = result.get("content")
-        first = content[0] if isinstance(content, list) and content else None
-        if isinstance(first, dict) and isinstance(first.get("text"), str):
-            mark = "isError: " if result.get("isError") is True else ""
-            return mark + one_line(first["text"], SUMMARY_LENGTH)
-    return compact(result, SUMMARY_LENGTH)
+    text = result_summary(result, SUMMARY_LENGTH) if isinstance(result, dict) else ""
+    return text[:SUMMARY_LENGTH] or compact(result, SUMMARY_LENGTH)
 
 
 def _error(error: Any) -> str:
     if isinstance(error, dict) and isinstance(error.get("message"), str):
         return f"{compact(error.get('code'), 40)} {one_line(error['message'], SUMMARY_LENGTH)}"
     return compact(error, SUMMARY_LENGTH)
+
+
+class Reached(NamedTuple):
+    """The values of a progress notification; a total that is absent is empty."""
+
+    progress: str
+    total: str
+
+
+def _reached(frame: Frame | None) -> Reached:
+    envelope = None if frame is None else decode(frame.raw, is_complete=frame.is_complete)
+    params = None if envelope is None else envelope.params
+    if not isinstance(params, dict) or "progress" not in params:
+        return Reached("?", "")
+    total = params.get("total")
+    return Reached(_short(params["progress"]), "" if total is None else _short(total))
+
+
+_LARGEST: Final = 1e15  # of numbers that are written without an exponent
+
+
+def _short(value: Any) -> str:
+    """A number with at most four digits behind its point, or any other value as received."""
+    is_short = not isinstance(value, float) or not abs(value) < _LARGEST
+    return compact(value, 60) if is_short else f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 _Row = TypeVar("_Row")
@@ -447,12 +480,14 @@ class TrafficCells:
         self._timeline = timeline
         self._known: dict[int, _Known] = {}
         self._read: dict[int, TrafficRow] = {}
+        self._folds: dict[int, tuple[tuple[int, int], str]] = {}
         self._titles = titles
 
     def forget(self) -> None:
         """Forget all texts: the frames have changed."""
         self._known.clear()
         self._read.clear()
+        self._folds.clear()
 
     def kind(self, place: int) -> FrameKind | None:
         """Return the kind of the frame at `place`; None if it is gone."""
@@ -481,7 +516,7 @@ class TrafficCells:
         if column == _KEY:
             return self._key(place, known)
         if column == _METHOD:
-            return self._content(place, known.kind).method if known.method is None else known.method
+            return self._method(place, known)
         if column == _SERVER:
             return self._titles.text(known.texts[_SERVER])
         if column == _SUMMARY:
@@ -498,6 +533,8 @@ class TrafficCells:
                 return ""
             when = self._timeline.columns.when(place, found[0].ats[found[1]])
             return formatting.date_and_clock(when)
+        if column == _METHOD:
+            return self._whole_method(place)
         known = self._index_row(place) if column == _SERVER else None
         return "" if known is None else self._titles.tip(known.texts[_SERVER])
 
@@ -510,6 +547,38 @@ class TrafficCells:
         if one is None or other is None:
             return ""
         return formatting.since(one[0].ats[one[1]] - other[0].ats[other[1]])
+
+    def ticks(self, first: int, last: int, number: int) -> str:
+        """Return the summary of so many progress notifications of one request."""
+        known = self._folds.get(first)
+        if known is None or known[0] != (last, number):
+            known = ((last, number), self._ticks(first, last, number))
+            _remember(self._folds, first, known)
+        return known[1]
+
+    def _ticks(self, first: int, last: int, number: int) -> str:
+        ends = [self._timeline.columns.locate(place) for place in (first, last)]
+        ats = [found[0].ats[found[1]] for found in ends if found is not None]
+        begin, end = (_reached(self._timeline.frame(place, LARGE)) for place in (first, last))
+        span = formatting.duration(ats[-1] - ats[0]) if ats else "?"
+        total = f" of {end.total}" if end.total else ""
+        return f"{count(number, 'tick')}, {begin.progress} to {end.progress}{total}, {span}"
+
+    def _whole_method(self, place: int) -> str:
+        """The name of a message's method, if only a part of it is in its cell."""
+        known = self._index_row(place)
+        if known is None or known.kind in _REPLIES:
+            return ""
+        method = self._content(place, known.kind).method if known.method is None else known.method
+        return "" if short_method(method) == method else method
+
+    def _method(self, place: int, known: _Known) -> str:
+        """The short name of a message's method; for a reply that of its request."""
+        if known.kind in _REPLIES:
+            request = self._timeline.request_of(place)
+            return "" if request is None else self.text(request, _METHOD)
+        method = self._content(place, known.kind).method if known.method is None else known.method
+        return short_method(method)
 
     def _key(self, place: int, known: _Known) -> str:
         if known.key is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import Qt
 
-from mcp_progress_monitor.gui.common.commands import Command
+from mcp_progress_monitor.gui.common.commands import Command, Words
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
@@ -27,10 +27,20 @@ class MessageRow(NamedTuple):
     job: JobSnapshot | None = None
     is_pair: bool = False
     """True if two messages are selected."""
+    is_folded: bool | None = None
+    """True if the ticks of the current row are folded; None for other messages."""
 
     @property
     def is_reissuable(self) -> bool:
         return self.job is not None and self.job.is_reissuable
+
+
+def _may_fold(row: MessageRow) -> bool:
+    return row.is_folded is not None
+
+
+def _fold(row: MessageRow) -> Words | None:
+    return Words("Fold these ticks") if row.is_folded is False else None
 
 
 _pane = partial(Command, where=Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -60,6 +70,9 @@ EDIT: Final = Command(
     icon="new-call",
     applies=attrgetter("is_reissuable"),
     live_only=True,
+)
+UNFOLD: Final = Command(
+    "traffic.unfold", "Unfold these ticks", keys=("Space",), applies=_may_fold, words=_fold
 )
 GO_TO: Final = _pane("traffic.go_to", "Go to message…", keys=("Ctrl+G",))
 JUMP_REQUEST: Final = _pane(
@@ -112,7 +125,7 @@ MARKS: Final = (MARK, NOTE)
 MESSAGE_MENU: Final = (
     (FILTER, EXCLUDE),
     (FOLLOW_TOKEN, FOLLOW_REQUEST, FOLLOW_TASK, FOLLOW_JOB),
-    (SHOW_JOB, EDIT, GO_TO, *JUMPS),
+    (SHOW_JOB, EDIT, UNFOLD, GO_TO, *JUMPS),
     (*MARKS, NEXT_MARK, PREVIOUS_MARK),
     (COMPARE, COPY_VALUE, COPY_LINE, COPY_JSON, COPY_RAW, COPY_PYTHON, EXPORT),
 )

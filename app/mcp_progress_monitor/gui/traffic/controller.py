@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
@@ -12,6 +13,7 @@ from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.commands import CommandActions, carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.traffic import commands as on_messages
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.commands import (
     JUMPS,
     MESSAGE_COMMANDS,
@@ -19,6 +21,7 @@ from mcp_progress_monitor.gui.traffic.commands import (
     MessageRow,
 )
 from mcp_progress_monitor.gui.traffic.related import Jump, job_at, target
+from mcp_progress_monitor.gui.traffic.view import COPIED_AT_MOST
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
 
@@ -133,6 +136,7 @@ class TrafficController(QObject):
             task_term(frame),
             self._job_of(frame, place),
             is_pair,
+            self._model.is_folded_at(index.row()) if index.isValid() else None,
         )
 
     def _job_of(self, frame: Frame, place: int) -> JobSnapshot | None:
@@ -170,6 +174,14 @@ class TrafficController(QObject):
         self.said.emit("" if term else none)
         if term:
             self._bar.add_term(term, is_excluded=is_excluded)
+
+    @carries_out(on_messages.UNFOLD)
+    def _toggle_fold(self) -> None:
+        row = self._view.currentIndex().row()
+        is_folded = self._model.is_folded_at(row) if row >= 0 else None
+        self.said.emit("This message is not folded." if is_folded is None else "")
+        if is_folded is not None:
+            self._view.set_open(row, is_open=is_folded)
 
     @carries_out(on_messages.SHOW_JOB)
     def _show_job(self) -> None:
@@ -292,22 +304,23 @@ class TrafficController(QObject):
         self._go_to(self._model.timeline.place_of(frame_number), gone)
 
     def _chosen(self) -> list[Frame]:
-        """The frames of the selected rows, up to the copying limit."""
+        """The frames of the selected rows, with those folded into them, up to the limits."""
+        model, timeline = self._model, self._model.timeline
         rows = self._view.selected_rows()
+        places = sorted(itertools.chain.from_iterable(map(model.places, rows)))
         frames: list[Frame] = []
         room = COPIED_BYTES
-        for row in rows:
-            room -= self._model.timeline.size(self._model.place(row))
+        for place in places[:COPIED_AT_MOST]:
+            room -= timeline.size(place)
             if room < 0 and frames:
                 break
-            frame = self._model.timeline.frame(self._model.place(row))
+            frame = timeline.frame(place)
             if frame is not None:
                 frames.append(frame)
-        self._say_copied(len(frames))
+        self._say_copied(len(frames), len(places) + self._view.selected_count() - len(rows))
         return frames
 
-    def _say_copied(self, copied: int) -> None:
-        count = self._view.selected_count()
+    def _say_copied(self, copied: int, count: int) -> None:
         text = f"Copied the first {number(copied)} of {number(count)} rows."
         self.said.emit(text if count > copied else "")
 
@@ -316,13 +329,15 @@ class TrafficController(QObject):
         self.said.emit("")
         index = self._view.currentIndex()
         if index.isValid():
-            QGuiApplication.clipboard().setText(self._model.text(index.row(), index.column()))
+            row, column = index.row(), index.column()
+            whole = self._model.tip(row, column) if column == TrafficColumn.METHOD else ""
+            QGuiApplication.clipboard().setText(whole or self._model.text(row, column))
 
     @carries_out(on_messages.COPY_LINE)
     @Slot()
     def copy_lines(self) -> None:
         rows = self._view.selected_rows()
-        self._say_copied(len(rows))
+        self._say_copied(len(rows), self._view.selected_count())
         QGuiApplication.clipboard().setText("\n".join(self._model.line(row) for row in rows))
 
     @carries_out(on_messages.COPY_JSON)

@@ -122,6 +122,7 @@ class KindsButton(QToolButton):
     """A menu of kinds to show; the button has a dot while some are hidden."""
 
     changed = Signal()
+    fold_changed = Signal(bool)
 
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
@@ -149,14 +150,30 @@ class KindsButton(QToolButton):
         self._with_findings = self._check("Only messages with findings")
         self._with_findings.setChecked(False)
         self._all = self._menu.addAction("Show all")
+        self._menu.addSeparator()
+        self._fold = self._check("Fold progress of a request")
+        self._fold.setToolTip(
+            "Show the progress notifications of a request between two other messages as one row"
+        )
+        self._fold.setChecked(False)
+        self._fold.toggled.connect(self.fold_changed)
+        self._menu.setToolTipsVisible(True)
         self._menu.triggered.connect(self._on_triggered)
         self.setMenu(self._menu)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setAccessibleName("Kinds")
-        self.setToolTip("Choose directions and kinds of messages to show")
+        self.setToolTip("Choose directions and kinds of messages to show, and whether to fold")
         self._show_dot()
         self.use_icons(appearance)
+
+    @property
+    def folds_ticks(self) -> bool:
+        return self._fold.isChecked()
+
+    def set_folded(self, *, is_folded: bool) -> None:
+        """Check whether ticks are folded."""
+        self._fold.setChecked(is_folded)
 
     def applied_to(self, wanted: TrafficFilter) -> TrafficFilter:
         """`wanted` with the checked kinds."""
@@ -200,6 +217,8 @@ class KindsButton(QToolButton):
 
     @Slot(QAction)
     def _on_triggered(self, action: QAction) -> None:
+        if action is self._fold:
+            return
         if action is self._all:
             self.show_filter(TrafficFilter())
         self._show_dot()
@@ -238,7 +257,7 @@ class TrafficFilterBar(QWidget):
         self.recent = RecentFilters(self)
         self._help = QToolButton(self)
         self._help_window: FilterHelp | None = None
-        self._kinds = KindsButton(appearance, self)
+        self.kinds = KindsButton(appearance, self)
         self._pause = QToolButton(self)
         self._clear = QToolButton(self)
         self._show_all = QToolButton(self)
@@ -260,7 +279,7 @@ class TrafficFilterBar(QWidget):
     def set_filter(self, wanted: TrafficFilter) -> None:
         """Show `wanted` in the controls and apply it."""
         self._field.setText(wanted.text)
-        self._kinds.show_filter(wanted)
+        self.kinds.show_filter(wanted)
         self._apply()
         self._remember()
 
@@ -331,7 +350,7 @@ class TrafficFilterBar(QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def _buttons(self) -> tuple[QToolButton, ...]:
-        return (self.recent, self._help, self._kinds, self._pause, self._clear, self._show_all)
+        return (self.recent, self._help, self.kinds, self._pause, self._clear, self._show_all)
 
     def _lay_out(self) -> None:
         self._row = row = QHBoxLayout()
@@ -351,7 +370,7 @@ class TrafficFilterBar(QWidget):
         self._typing.timeout.connect(self._apply)
         self.recent.chosen.connect(self._on_text_chosen)
         self._help.clicked.connect(self._on_help_requested)
-        self._kinds.changed.connect(self._apply)
+        self.kinds.changed.connect(self._apply)
         self._pause.toggled.connect(self.paused_changed)
         self._clear.clicked.connect(self.clear_requested)
         self._show_all.clicked.connect(self.show_all_requested)
@@ -367,7 +386,7 @@ class TrafficFilterBar(QWidget):
             (self._show_all, "log"),
         ):
             button.setIcon(self._appearance.icon(name))
-        self._kinds.use_icons(self._appearance)
+        self.kinds.use_icons(self._appearance)
         set_text_colour(self._mistake, self._appearance, Tone.BAD)
 
     @Slot()
@@ -376,7 +395,7 @@ class TrafficFilterBar(QWidget):
         from mcp_progress_monitor.filtering.language import parse
 
         self._typing.stop()
-        wanted = self._kinds.applied_to(self._filter)
+        wanted = self.kinds.applied_to(self._filter)
         text = self._field.text().strip()
         try:
             parse(self._field.text())

@@ -10,12 +10,13 @@ import math
 from array import array
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.filtering.expressions import And, Comparison, Not, Or, Text
 from mcp_progress_monitor.filtering.fields import ROOTS
-from mcp_progress_monitor.filtering.language import path_text, term, text_term
+from mcp_progress_monitor.filtering.language import parse, path_text, term, text_term
 from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.formatting import date_and_clock
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
-from mcp_progress_monitor.protocol.frames import Channel, server_name
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Envelope, Kind, decode
 from mcp_progress_monitor.protocol.messages import TASK_PATHS, TOKEN_PATHS
 from mcp_progress_monitor.recording.index import NONE
@@ -24,7 +25,9 @@ from mcp_progress_monitor.wording.content import searchable
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from mcp_progress_monitor.filtering.expressions import Expression
     from mcp_progress_monitor.filtering.filter import TrafficFilter
+    from mcp_progress_monitor.gui.traffic.rows import PlaceRows
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.recording.timeline import Timeline
 
@@ -48,6 +51,7 @@ class TrafficSearch:
     ) -> None:
         self._search = Search(timeline, compiled(wanted, timeline, requests_of), place)
         self._found = array("q")
+        self.asks_for_ticks = asks_for_ticks(wanted)
 
     @property
     def undecided(self) -> int:
@@ -68,6 +72,32 @@ class TrafficSearch:
         taken = self._found[bisect.bisect_left(self._found, first) : until]
         self._found = self._found[until:]
         return taken
+
+
+_OF_CHANNELS: Final = frozenset({FrameKind.STDERR, FrameKind.EVENT})
+_ABOUT_JOBS: Final = frozenset(
+    {"dir", "id", "job", "number", "request", "server", "task", "time", "token"}
+)
+"""Fields of messages that choose a job or a time, not what its ticks hold."""
+
+
+def asks_for_ticks(wanted: TrafficFilter) -> bool:
+    """True if a filter looks into progress notifications, or shows hardly anything else."""
+    expression = parse(wanted.text)
+    is_into = expression is not None and not _is_about_jobs(expression)
+    return is_into or not wanted.kinds - _OF_CHANNELS - {FrameKind.PROGRESS}
+
+
+def _is_about_jobs(expression: Expression) -> bool:
+    match expression:
+        case And(parts) | Or(parts):
+            return all(map(_is_about_jobs, parts))
+        case Not(part):
+            return _is_about_jobs(part)
+        case Comparison(field):
+            return field in _ABOUT_JOBS
+        case Text():
+            return False
 
 
 _LONG: Final = 1_000  # longer texts are not compared completely, only their beginning
@@ -147,6 +177,21 @@ def token_term(timeline: Timeline, frame: Frame, place: int) -> str:
     if token is None:  # one of too many, or a long one: read it from the message
         token = _first(frame, TOKEN_PATHS)
     return "" if isinstance(token, dict | list | None) else _term("token", (), token)
+
+
+def rows_term(rows: PlaceRows, first: int, last: int) -> str:
+    """The filter for the messages from one row to another, with those folded into them."""
+    number, beside = rows.timeline.number, rows.beside(first, last)
+    begin, end = number(rows.place(first)), number(beside.last)
+    terms = [f"number >= {begin} and number <= {number(beside.end)}"]
+    for requests, where in (
+        (beside.before, f"number <= {number(rows.end_of_ticks(first))}"),
+        (beside.after, f"number > {end}"),
+    ):
+        if requests:
+            listed = ", ".join(map(str, sorted(requests)))
+            terms.append(f"not (kind == progress and request in ({listed}) and {where})")
+    return " and ".join(terms)
 
 
 def request_term(timeline: Timeline, place: int) -> str:

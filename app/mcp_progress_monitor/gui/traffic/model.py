@@ -6,10 +6,9 @@ import bisect
 import collections
 import time
 from array import array
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Signal, Slot
 
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.findings.finding import joined
@@ -20,11 +19,13 @@ from mcp_progress_monitor.gui.traffic.cells import (
     TrafficCells,
     TrafficColumn,
 )
+from mcp_progress_monitor.gui.traffic.folds import FoldedRows, Taken
+from mcp_progress_monitor.gui.traffic.rows import PlaceRows, without
 from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.recording.notes import Notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from PySide6.QtCore import QPersistentModelIndex
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
+    from mcp_progress_monitor.gui.traffic.rows import SparseRange
     from mcp_progress_monitor.protocol.frames import FrameKind
     from mcp_progress_monitor.recording.timeline import Timeline
 
@@ -134,55 +136,26 @@ class TrafficNotes(QObject):
         self._reported = error
 
 
-class SparseRange(Sequence[int]):
-    """Two ranges in one; `before` ends where, or before, `after` begins."""
-
-    def __init__(self, before: range, after: range) -> None:
-        self.before = before
-        self.after = after
-
-    def __len__(self) -> int:
-        return len(self.before) + len(self.after)
-
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> SparseRange: ...
-    def __getitem__(self, index: int | slice) -> int | SparseRange:
-        count = len(self.before)
-        if isinstance(index, slice):
-            start, stop, _ = index.indices(len(self))
-            after = self.after[max(start - count, 0) : max(stop - count, 0)]
-            return SparseRange(self.before[start:stop], after)
-        if index < 0:
-            index += len(self)
-        return self.before[index] if index < count else self.after[index - count]
-
-
-def without(start: int, end: int, gap: range) -> range | SparseRange:
-    """The numbers from `start` up to `end`, except those of a gap."""
-    if not gap or end <= gap.start or start >= gap.stop:
-        return range(start, end)
-    before, after = range(start, max(start, gap.start)), range(gap.stop, max(end, gap.stop))
-    return SparseRange(before, after) if before else after
-
-
 _LOOKED_AT: Final = 200  # connections whose names the width of their column is made for
 
 SLICE_S: Final = 0.004  # longest uninterrupted search, so that painting and typing can proceed
 
 _SLICE_PAUSE_MS: Final = 1
+_FOLDED_AT_ONCE: Final = 2_048  # messages folded between two looks at the clock: a millisecond
+
+FOLDED: Final = "▸ "
+OPENED: Final = "▾ "
+"""What the summary of a row that begins a fold begins with."""
 
 _SHOWN_EVERY_S: Final = 0.05  # how often rows are added during a search: each time costs a repaint
 
 
-class TrafficModel(QAbstractTableModel):
+class TrafficModel(PlaceRows):
     """Frames of a `Timeline` as rows; one call of `refresh` per batch, nothing per frame.
 
-    Rows hold places of the timeline. Without a filter they are a range, so that ten million rows
-    take no memory and a batch costs the same however large it is. Rows change only in `refresh` and
-    during a search: the timeline may be far ahead while the pane is hidden. Pausing fixes an end,
-    clearing a beginning. Bytes are read by `TrafficCells`, for painted rows.
+    Rows change only in `refresh`, during a search and while ticks are folded: the timeline may be
+    far ahead while the pane is hidden. Pausing fixes an end, clearing a beginning. Bytes are read
+    by `TrafficCells`, for painted rows.
     """
 
     KIND = Qt.ItemDataRole.UserRole + 2  # the row's `FrameKind`
@@ -191,8 +164,6 @@ class TrafficModel(QAbstractTableModel):
     waiting_changed = Signal(object)
     """The number of frames since the view was paused; 0 if it is not."""
     search_changed = Signal(object)  # the number of frames still to be searched
-    rows_dropping = Signal(object)
-    """The range of rows that are about to be removed because their frames are gone."""
 
     def __init__(
         self,
@@ -202,10 +173,9 @@ class TrafficModel(QAbstractTableModel):
         parent: QObject | None = None,
     ) -> None:
         """Show all of `timeline`; `requests_of` returns the requests of a job, for filters."""
-        super().__init__(parent)
+        super().__init__(timeline, parent)
         self.titles: Final = titles or ServerTitles(self)
         self.titles.changed.connect(self._on_titles_changed)
-        self.timeline: Final = timeline
         self._requests_of = requests_of
         self._cells = TrafficCells(timeline, self.titles)
         self._marks = TrafficFindings()
@@ -217,7 +187,12 @@ class TrafficModel(QAbstractTableModel):
         self._end = timeline.end
         self._floor = 0
         self._gap = timeline.gap
-        self._rows: range | SparseRange | array[int] = without(self._gone, self._end, self._gap)
+        self._rows = without(self._gone, self._end, self._gap)
+        self._folds_ticks = False
+        self._unfolded: Sequence[int] = array("q")
+        """What a search found and is not folded yet."""
+        self._folded_to = 0
+        self._dropped = self._gap
         self._is_paused = False
         self._is_watched = True
         self._shown_at = 0.0
@@ -254,7 +229,8 @@ class TrafficModel(QAbstractTableModel):
     @property
     def unsearched(self) -> int:
         """The number of frames still to be searched."""
-        return self._finding.left(self._gone, self._end) if self._finding else 0
+        left = self._finding.left(self._gone, self._end) if self._finding else 0
+        return left + len(self._unfolded)
 
     @property
     def undecided(self) -> int:
@@ -306,6 +282,13 @@ class TrafficModel(QAbstractTableModel):
         if wanted != self._filter:
             self._show_from(wanted, self._floor)
 
+    @Slot(bool)
+    def set_folded(self, folded: bool) -> None:
+        """Fold the ticks of a request, unless the filter asks for what is in them."""
+        if folded is not self._folds_ticks:
+            self._folds_ticks = folded
+            self._show_from(self._filter, self._floor)
+
     def set_paused(self, paused: bool) -> None:
         """Freeze the view, or show what arrived meanwhile."""
         if paused == self._is_paused:
@@ -323,23 +306,10 @@ class TrafficModel(QAbstractTableModel):
     def show_all(self) -> None:
         self._show_from(self._filter, 0)
 
-    def place(self, row: int) -> int:
-        """The place of an existing row, which stays the same when rows are added or removed."""
-        return self._rows[row]
-
-    def row_of(self, place: int) -> int | None:
-        """The row at `place`; None if it is not shown."""
-        row = bisect.bisect_left(self._rows, place)
-        return row if row < len(self._rows) and self._rows[row] == place else None
-
-    def row_from(self, place: int) -> int:
-        """The first row at or after `place`; the number of rows if there is none."""
-        return bisect.bisect_left(self._rows, place)
-
     def row_of_number(self, number: int) -> int | None:
-        """The row of the frame with that number; None if it is gone or not shown."""
+        """The row of the frame with that number, unfolded; None if it is gone or not shown."""
         place = self.timeline.place_of(number)
-        return None if place is None else self.row_of(place)
+        return None if place is None else self.reveal(place)
 
     def kind(self, row: int) -> FrameKind | None:
         """The kind of a row's frame."""
@@ -364,24 +334,39 @@ class TrafficModel(QAbstractTableModel):
         return self._marks.of(self.timeline.number(self._rows[row])) if is_row else ()
 
     def is_marked(self, row: int) -> bool:
-        """Return whether the user marked a row's frame."""
-        return self._notes is not None and self._notes.is_marked(self._number(row))
+        """Return whether the user marked a row's frame, or one folded into it."""
+        notes = self._notes
+        return notes is not None and any(map(notes.is_marked, self._numbers(row)))
 
     def note_of(self, row: int) -> str:
-        """The note on a row's frame; empty without one."""
-        return "" if self._notes is None else self._notes.note(self._number(row))
+        """The note on a row's frame, or on one folded into it; empty without one."""
+        texts = [] if self._notes is None else map(self._notes.note, self._numbers(row))
+        return next(filter(None, texts), "")
 
     def text(self, row: int, column: int) -> str:
         """The text of one cell; empty if the frame is gone."""
         if not 0 <= row < len(self._rows):
             return ""
+        place, fold = self._rows[row], self.fold_at(row)
         if column == TrafficColumn.DELTA:
-            return self._cells.delta(self._rows[row], self._rows[row - 1]) if row else ""
-        return self._cells.text(self._rows[row], column)
+            above = self.fold_at(row - 1) if row else None
+            before = self._rows[row - 1] if row else place
+            if above is not None and not above.is_open:
+                before = above.last_before(place)
+            return self._cells.delta(place, before) if row else ""
+        if fold is None or column not in {TrafficColumn.SUMMARY, TrafficColumn.SIZE}:
+            return self._cells.text(place, column)
+        if fold.is_open:
+            sign = OPENED if column == TrafficColumn.SUMMARY else ""
+            return sign + self._cells.text(place, column)
+        if column == TrafficColumn.SIZE:
+            return ""
+        return FOLDED + self._cells.ticks(place, fold.places[-1], len(fold.places))
 
     def between_s(self, first: int, last: int) -> float:
         """The seconds from one existing row to another."""
-        one, other = (self.timeline.columns.locate(self._rows[row]) for row in (first, last))
+        places = self._rows[first], self.last_place(last)
+        one, other = map(self.timeline.columns.locate, places)
         return 0.0 if one is None or other is None else other[0].ats[other[1]] - one[0].ats[one[1]]
 
     def tip(self, row: int, column: int) -> str:
@@ -400,9 +385,6 @@ class TrafficModel(QAbstractTableModel):
         """A row as one line, with tabs between its cells; its finding comes last."""
         cells = [self.text(row, column) for column in TrafficColumn]
         return "\t".join([*cells, *filter(None, [self.mark_of(row)])])
-
-    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:
-        return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:
         return 0 if parent.isValid() else len(TrafficColumn)
@@ -433,6 +415,7 @@ class TrafficModel(QAbstractTableModel):
         text = self.text(row, column)
         if column != TrafficColumn.SUMMARY:
             return text
+        text = text.replace(FOLDED, "Folded: ", 1).replace(OPENED, "Unfolded: ", 1)
         mark, note = self.mark_of(row), self.note_of(row)
         signs = ["Marked"] if self.is_marked(row) else []
         if note:
@@ -441,8 +424,18 @@ class TrafficModel(QAbstractTableModel):
             signs.append(f"Finding: {mark}")
         return ". ".join([*signs, text])
 
-    def _number(self, row: int) -> int:
-        return self.timeline.number(self._rows[row]) if 0 <= row < len(self._rows) else -1
+    def _numbers(self, row: int) -> Iterator[int]:
+        """The numbers of the messages with marks or notes that a row holds."""
+        if not 0 <= row < len(self._rows) or self._notes is None:
+            return
+        first, fold = self.timeline.number(self._rows[row]), self.fold_at(row)
+        last = self.timeline.number(self.last_place(row))
+        number = self._notes.after(first - 1)
+        while number is not None and number <= last:
+            place = self.timeline.place_of(number)
+            if place is not None and (number == first or (fold and fold.holds(place))):
+                yield number
+            number = self._notes.after(number)
 
     def _restart(self) -> None:
         """Start again at place 0: a replay was restarted."""
@@ -455,15 +448,21 @@ class TrafficModel(QAbstractTableModel):
 
     def _show_from(self, wanted: TrafficFilter, floor: int) -> None:
         """Rebuild the rows for a changed filter or beginning."""
-        from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
-
         first = max(self._gone, floor)
         finding = None
         if not wanted.shows_all:
+            from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch  # not at startup
+
             finding = TrafficSearch(wanted, self.timeline, self._requests_of, first)
+        is_folded = self._folds_ticks and (finding is None or not finding.asks_for_ticks)
         self.beginResetModel()
         self._filter, self._floor, self._finding = wanted, floor, finding
-        self._rows = self._range(first) if finding is None else array("q")
+        self._folded = FoldedRows(self.timeline) if is_folded else None
+        self._unfolded, self._folded_to = array("q"), first
+        if self._folded is not None:
+            self._rows = self._folded.rows
+        else:
+            self._rows = self._range(first) if finding is None else array("q")
         self._shown_at = 0.0
         self.endResetModel()
         self._catch_up()
@@ -472,31 +471,20 @@ class TrafficModel(QAbstractTableModel):
     def _catch_up(self) -> None:
         """Synchronise the rows with the timeline: drop what is gone, add what is new."""
         if self._rows and self._rows[0] < self._gone:
-            self._remove(0, bisect.bisect_left(self._rows, self._gone))
-        if self._gap:
-            begin = bisect.bisect_left(self._rows, self._gap.start)
-            self._remove(begin, bisect.bisect_left(self._rows, self._gap.stop))
-        if self._finding is None:
+            self._drop(0, self._gone, self._gap)
+        if self._gap != self._dropped:
+            self._dropped = self._gap
+            self._drop(self._gap.start, self._gap.stop, self._gap)
+        if self._finding is not None:
+            self._search_slice(self._finding)
+        elif self._folded is None:
             self._add_range()
         else:
-            self._search_slice(self._finding)
-
-    def _remove(self, begin: int, end: int) -> None:
-        if end <= begin:
-            return
-        self.rows_dropping.emit(range(begin, end))
-        self.beginRemoveRows(QModelIndex(), begin, end - 1)
-        if isinstance(self._rows, array):
-            del self._rows[begin:end]
-        elif begin:
-            self._rows = without(self._rows[0], self._rows[-1] + 1, self._gap)
-        else:
-            self._rows = self._rows[end:]
-        self.endRemoveRows()
-        if begin < len(self._rows):
-            # The first row has lost the frame that its time difference refers to.
-            following = self.index(begin, TrafficColumn.DELTA)
-            self.dataChanged.emit(following, following)
+            places = self._range(max(self._gone, self._folded_to))
+            done = self._fold_slice(self._folded, places)
+            self._folded_to = max(self._end, self._folded_to)
+            if done < len(places):
+                self._folded_to = places[done]
 
     def _range(self, start: int) -> range | SparseRange:
         return without(start, max(start, self._end), self._gap)
@@ -515,20 +503,35 @@ class TrafficModel(QAbstractTableModel):
         if left:
             self._slices.start()
         now = time.perf_counter()
-        if not left or now - self._shown_at >= _SHOWN_EVERY_S:
+        is_due = not left or now - self._shown_at >= _SHOWN_EVERY_S
+        if is_due:
             self._shown_at = now
             found = finding.take(self._gone, self._end)
             begin, end = self._gap.start, self._gap.stop
             del found[bisect.bisect_left(found, begin) : bisect.bisect_left(found, end)]
-            self._show_found(found)
-            self.search_changed.emit(left)
+            if self._folded is None:
+                self._append(found)
+            else:
+                self._unfolded = array("q", self._unfolded) + found
+        if self._folded is not None and self._unfolded:
+            self._unfolded = self._unfolded[self._fold_slice(self._folded, self._unfolded) :]
+            is_due = is_due or not self._unfolded
+        if is_due:
+            self.search_changed.emit(self.unsearched)
 
-    def _show_found(self, found: array[int]) -> None:
-        if found and isinstance(self._rows, array):
-            count = len(self._rows)
-            self.beginInsertRows(QModelIndex(), count, count + len(found) - 1)
-            self._rows.extend(found)
-            self.endInsertRows()
+    def _fold_slice(self, folded: FoldedRows, places: Sequence[int]) -> int:
+        """Fold and show as many places as a slice has time for; returns how many."""
+        taken, done, until = Taken.nothing(), 0, time.perf_counter() + SLICE_S
+        hidden = folded.hidden
+        while done < len(places):
+            folded.take(places[done : done + _FOLDED_AT_ONCE], taken)
+            done += _FOLDED_AT_ONCE
+            if time.perf_counter() >= until:
+                break
+        self._show_taken(taken, folded.hidden - hidden)
+        if done < len(places):
+            self._slices.start()
+        return done
 
     @Slot()
     def _on_titles_changed(self) -> None:

@@ -109,13 +109,12 @@ class TrafficPane(QWidget):
     def wanted_for_export(self) -> TrafficFilter:
         """The filter in use, narrowed to the selected messages where there are several."""
         wanted, model = self.bar.filter(), self._model
-        if self.view.selected_count() < 2:
+        spans = self.view.selected_spans()
+        if len(spans) < 2 and all(model.last_place(b) == model.place(a) for a, b in spans):
             return wanted
-        spans = (
-            [model.timeline.number(model.place(row)) for row in span]
-            for span in self.view.selected_spans()
-        )
-        chosen = " or ".join(f"number >= {first} and number <= {last}" for first, last in spans)
+        from mcp_progress_monitor.gui.traffic.filtering import rows_term  # late: not at startup
+
+        chosen = " or ".join(f"({rows_term(model, first, last)})" for first, last in spans)
         return wanted._replace(text=f"({wanted.text}) and ({chosen})" if wanted.text else chosen)
 
     def set_filter(self, wanted: TrafficFilter) -> None:
@@ -185,12 +184,14 @@ class TrafficPane(QWidget):
             "sizes": self._splitter.sizes(),
             "recent": list(self.bar.recent.texts),
             "kept": list(self.bar.recent.kept),
+            "folded": self.bar.kinds.folds_ticks,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore saved state; invalid parts are ignored."""
         self.view.columns.restore(state)
         self.bar.recent.restore(state.get("recent"), state.get("kept"))
+        self.bar.kinds.set_folded(is_folded=state.get("folded") is not False)
         sizes = state.get("sizes")
         if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
             self._splitter.setSizes(sizes)
@@ -216,6 +217,7 @@ class TrafficPane(QWidget):
     def _connect_bar(self) -> None:
         self.bar.filter_changed.connect(self._on_filter_changed)
         self.bar.paused_changed.connect(self._on_paused_changed)
+        self.bar.kinds.fold_changed.connect(self._model.set_folded)
         self.bar.clear_requested.connect(self._model.clear_view)
         self.bar.show_all_requested.connect(self._model.show_all)
 
@@ -232,6 +234,7 @@ class TrafficPane(QWidget):
         self._model.search_changed.connect(self._show_status)
         self._model.rowsInserted.connect(self._on_rows_changed)
         self._model.rowsRemoved.connect(self._on_rows_changed)
+        self._model.folded_in.connect(self._on_folded_in)
         self._model.modelReset.connect(self._show_status)
 
     def _complete(self, text: str, cursor: int) -> Completion:
@@ -262,8 +265,13 @@ class TrafficPane(QWidget):
             spans = self.view.selected_spans()
             first, last = spans[0][0], spans[-1][1]
             yield f"{number(selected)} selected, {self._model.between_s(first, last):,.3f} s"
-        rows, total = self._model.rowCount(), self._model.total
-        yield count(rows, "row") if rows == total else f"{number(rows)} of {count(total, 'row')}"
+        rows, shown, total = self._model.rowCount(), self._model.shown, self._model.total
+        if shown > rows:
+            of_all = "" if shown == total else f"{number(shown)} of "
+            yield f"{of_all}{count(total, 'message')} in {count(rows, 'row')}"
+        else:
+            of_all = "" if rows == total else f"{number(rows)} of "
+            yield f"{of_all}{count(total, 'row')}"
         if self._model.unsearched:
             yield f"{number(self._model.unsearched)} to search"
         if self._model.undecided:
@@ -305,7 +313,7 @@ class TrafficPane(QWidget):
 
     @Slot(object)
     def _on_place_wanted(self, place: int) -> None:
-        row = self._model.row_of(place)
+        row = self._model.reveal(place)
         if row is not None:
             self.view.choose(row)
             return
@@ -341,6 +349,11 @@ class TrafficPane(QWidget):
     @Slot(QModelIndex, int, int)
     def _on_rows_changed(self, _parent: QModelIndex, _first: int, _last: int) -> None:
         if not self.isHidden():  # as behind another tab
+            self._show_status()
+
+    @Slot(object)
+    def _on_folded_in(self, _count: int) -> None:
+        if not self.isHidden():
             self._show_status()
 
     def showEvent(self, event: QShowEvent) -> None:

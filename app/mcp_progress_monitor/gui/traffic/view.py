@@ -60,9 +60,9 @@ FIRST: Final = {
     TrafficColumn.DIRECTION: 2,
     TrafficColumn.SERVER: 9,
     TrafficColumn.KIND: 10,
-    TrafficColumn.METHOD: 22,
+    TrafficColumn.METHOD: 16,
     TrafficColumn.KEY: 12,
-    TrafficColumn.SUMMARY: 28,
+    TrafficColumn.SUMMARY: 34,
     TrafficColumn.SIZE: 8,
     TrafficColumn.DURATION: 10,
     TrafficColumn.NUMBER: 9,
@@ -245,6 +245,7 @@ def _columns(names: object) -> set[TrafficColumn]:
     return {TrafficColumn[name] for name in found if name in TrafficColumn.__members__}
 
 
+_SIGN: Final = 2  # characters of the sign of folded ticks
 _UPWARDS: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home})
 
 _ROWS_AT_ONCE: Final = 4
@@ -308,6 +309,7 @@ class TrafficView(QTableView):
             (model.rowsInserted, self._on_rows_inserted),
             (model.modelReset, self._on_model_reset),
         )
+        model.folded_in.connect(self._on_folded_in)
         self._set_up_jump()
         self._connect()
 
@@ -336,6 +338,15 @@ class TrafficView(QTableView):
             self._model.index(row, TrafficColumn.TIME),
             QAbstractItemView.ScrollHint.PositionAtCenter,
         )
+
+    def set_open(self, row: int, *, is_open: bool) -> None:
+        """Unfold the ticks of a row, or fold them into their first, which is chosen then."""
+        place = self._model.place(row)
+        self._stop_following()
+        self._model.set_open(row, is_open=is_open)
+        shown = self._model.row_with(place)
+        if shown is not None and shown != self.currentIndex().row():
+            self.choose(shown)
 
     @Slot()
     def follow(self) -> None:
@@ -504,8 +515,18 @@ class TrafficView(QTableView):
         super().mousePressEvent(event)
         self._is_choice_held = False
         current = self.currentIndex()
+        if self._is_on_fold(event.position().toPoint()):
+            self.set_open(current.row(), is_open=bool(self._model.is_folded_at(current.row())))
+            current = self.currentIndex()
         if current.isValid() and current.row() != before:
             self.place_chosen.emit(self._model.place(current.row()))
+
+    def _is_on_fold(self, at: QPoint) -> bool:
+        """True for the sign before the summary of folded ticks."""
+        index = self.indexAt(at)
+        if index.column() != TrafficColumn.SUMMARY or self._model.fold_at(index.row()) is None:
+            return False
+        return at.x() - self.visualRect(index).left() < self._delegate.width_of(_SIGN)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Let rows move under the mouse again."""
@@ -628,7 +649,7 @@ class TrafficView(QTableView):
         self._since_end.start()
 
     def _choose_again(self) -> None:
-        row = None if self._place is None else self._model.row_of(self._place)
+        row = None if self._place is None else self._model.row_with(self._place)
         if row is None or self.currentIndex().isValid():
             return
         self._place = None
@@ -676,6 +697,12 @@ class TrafficView(QTableView):
             self._follow_soon(last - first + 1)
         if self._place is not None:
             self._choose_again()
+
+    @Slot(object)
+    def _on_folded_in(self, count: int) -> None:
+        if not self.is_following:
+            self._new += count
+            self._show_jump()
 
     @Slot()
     def _on_about_to_reset(self) -> None:

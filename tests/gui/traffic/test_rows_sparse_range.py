@@ -5,7 +5,7 @@ import bisect
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.gui.traffic.model import without
+from mcp_progress_monitor.gui.traffic.rows import without
 
 _places = st.integers(0, 12)
 
