@@ -1,11 +1,10 @@
-"""A scripted tour of a server for `check`: calls of every kind, recorded, then judged."""
+"""`check` of a server: a tour of it, recorded, then judged."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-import anyio
 import click
 
 from mcp_progress_monitor.cli.calls.arguments import read_document
@@ -20,41 +19,15 @@ from mcp_progress_monitor.cli.check import check_recordings
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
-from mcp_progress_monitor.engine.call import Call
-from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.formatting import count, one_line, visible
-from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.messages import CALL_TOOL
-from mcp_progress_monitor.protocol.peer import AUTO
+from mcp_progress_monitor.engine.tour import Tour, WrongTourError
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.formatting import one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcp_progress_monitor.cli.options import Invocation
     from mcp_progress_monitor.cli.orders import CheckOrder
     from mcp_progress_monitor.engine.engine import Engine
-    from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.protocol.offers import Tool
-    from mcp_progress_monitor.protocol.peer import TokenChoice
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
-
-MOST_TOOLS: Final = 20
-_IDLE_S: Final = 30.0
-_TOTAL_S: Final = 120.0
-_CANCEL_AFTER_S: Final = 0.2
-_INTEGER: Final = 7_000_001
-_UNKNOWN: Final = "no-such-tool"
-_DEEPEST: Final = 5
-_SAMPLES: Final[dict[str, Any]] = {
-    "string": "text",
-    "integer": 1,
-    "number": 1,
-    "boolean": True,
-    "array": [],
-    "object": {},
-    "null": None,
-}
 
 
 def check_server(invocation: Invocation, order: CheckOrder) -> int:
@@ -64,7 +37,7 @@ def check_server(invocation: Invocation, order: CheckOrder) -> int:
     """
     log_to_stderr(invocation.common.log_level)
     recorded = session_recorder(invocation.common)
-    command = _Tour(invocation, one_server(invocation.common), order)
+    command = _TourCommand(invocation, one_server(invocation.common), order)
     code = run_visit(command, recorded)
     path = recorded.recorder.path
     if path is None:
@@ -72,158 +45,33 @@ def check_server(invocation: Invocation, order: CheckOrder) -> int:
         raise CommandFailed(ExitCode.UNWRITABLE, error)
     if code is not ExitCode.DONE:
         return code
-    order = order.replaced(files=(path,), notes=tuple(command.notes()))
-    return check_recordings(invocation.common, order) or command.listed
+    tour = command.tour
+    order = order.replaced(files=(path,), notes=tuple(tour.notes()))
+    listed = ExitCode.DONE if tour.is_listed else ExitCode.ANSWERED_ERROR
+    return check_recordings(invocation.common, order) or listed
 
 
-class _Tour(EngineCommand):
-    """Calls a server's tools in all the ways that a client may."""
+class _TourCommand(EngineCommand):
+    """Connects a server, and runs the tour."""
 
     def __init__(self, invocation: Invocation, definition: ServerDefinition, order: CheckOrder):
         self.output = StandardOutput(sys.stderr)  # standard output is for the report
         self.level = invocation.common.log_level or "warning"
         self._definition = definition
-        self._order = order
-        self._given = read_document(order.document)
-        self._outcomes: dict[str, list[bool]] = {}
-        """For each tool, whether each of its calls with valid arguments failed."""
-        self.listed = ExitCode.DONE  # an error if the server did not list its tools
-        self._untested = ""
-        for name, arguments in self._given.items():
+        given = read_document(order.document)
+        for name, arguments in given.items():
             if not isinstance(arguments, dict):
                 raise click.UsageError(f"--args: the arguments of {name!r} are not an object.")
+        self.tour = Tour(order.tools, given, self._note)
 
     async def work(self, engine: Engine) -> ExitCode:
         server = await connected(engine, self._definition)
-        self._check_named(server)
-        if server.error is not None:
-            self._untested = server.error.as_text()
-            if not server.tools:
-                self.listed = ExitCode.ANSWERED_ERROR
-                self._untested = f"No tool was tested. {self._untested}"
-        chosen = [tool for tool in server.tools if self._is_chosen(tool)][:MOST_TOOLS]
-        left = len(server.tools) - len(chosen)
-        self._note(f"Calling {count(len(chosen), 'tool')}, leaving out {left}.")
-        if left and not chosen:
-            none = "No tool was called, because none is marked as read-only. Name some with --tool."
-            self._untested = self._untested or none
-        for place, tool in enumerate(chosen):
-            await self._visit(engine, server, tool, is_first=not place)
-        await self._call(engine, server, _UNKNOWN, {}, AUTO)
-        with failing(ExitCode.ANSWERED_ERROR):
-            await engine.servers.disconnect(server.name)
+        with failing(ExitCode.NOT_CONNECTED):
+            try:
+                await self.tour.run(engine, server)
+            except WrongTourError as error:
+                raise CommandFailed(ExitCode.USAGE, error.details) from error
         return ExitCode.DONE
-
-    def notes(self) -> Iterator[str]:
-        """Notes on tools that were not called or whose calls all failed: few rules were tested."""
-        if self._untested:
-            yield one_line(". ".join(self._untested.splitlines()), 400)
-        for tool, failed in self._outcomes.items():
-            if failed and all(failed):
-                calls = "The only call" if len(failed) == 1 else f"All {len(failed)} calls"
-                yield (
-                    f"{calls} of {one_line(tool, 80)} failed, so most rules were not tested on it. "
-                    "Pass arguments that work with --args."
-                )
-
-    def _is_chosen(self, tool: Tool) -> bool:
-        """Return whether a tool may be called: it is marked as read-only, or the user named it."""
-        reads = as_object(tool.raw.get("annotations")).get("readOnlyHint") is True
-        return reads or tool.name in self._order.tools or tool.name in self._given
-
-    def _check_named(self, server: ServerSnapshot) -> None:
-        known = {tool.name for tool in server.tools}
-        unknown = [name for name in (*self._order.tools, *self._given) if name not in known]
-        if unknown:
-            what = f"The server does not list a tool {unknown[0]!r}"
-            hint = f"Its tools: {', '.join(sorted(known)) or 'none'}."
-            raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, server.title, hint))
-
-    async def _visit(
-        self, engine: Engine, server: ServerSnapshot, tool: Tool, *, is_first: bool
-    ) -> None:
-        """Call a tool; the first also with each kind of token, a cancel and wrong arguments."""
-        is_given = tool.name in self._given
-        arguments = self._given[tool.name] if is_given else sample(tool.input_schema)
-        checked = await engine.calls.check_arguments(server.name, tool.name, arguments)
-        if checked.violations and is_given:
-            what = "The arguments violate the tool's schema"
-            error = ErrorDetails(what, f"tool {tool.name!r}", detail="\n".join(checked.violations))
-            raise CommandFailed(ExitCode.USAGE, error)
-        if checked.violations:
-            self._note(f"Left out {tool.name}: pass its arguments with --args.")
-            return
-        failed = self._outcomes.setdefault(tool.name, [])
-        failed.append(await self._call(engine, server, tool.name, arguments, AUTO))
-        if not is_first:
-            return
-        for token in (_INTEGER, None):
-            failed.append(await self._call(engine, server, tool.name, arguments, token))
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._cancel_soon, engine)
-            await self._call(engine, server, tool.name, arguments, AUTO)
-            group.cancel_scope.cancel()
-        wrong = {name: {"wrong": True} for name in _names(tool.input_schema)}
-        await self._call(engine, server, tool.name, wrong or {"unexpected": True}, AUTO)
-
-    async def _call(
-        self,
-        engine: Engine,
-        server: ServerSnapshot,
-        tool: str,
-        arguments: JsonObject,
-        token: TokenChoice,
-    ) -> bool:
-        """Make a call and wait for its end; returns whether it failed."""
-        call = Call(
-            server.name,
-            CALL_TOOL,
-            {"name": tool, "arguments": arguments},
-            token,
-            idle_timeout_s=_IDLE_S,
-            total_timeout_s=_TOTAL_S,
-        )
-        try:
-            outcome = await engine.calls.make(call)
-        except UserError as error:
-            raise CommandFailed(ExitCode.NOT_CONNECTED, error.details) from error
-        return outcome.failure is not None
-
-    async def _cancel_soon(self, engine: Engine) -> None:
-        await anyio.sleep(_CANCEL_AFTER_S)
-        for job in engine.jobs.ids():
-            await engine.calls.cancel(job, "The tour cancels this call")
 
     def _note(self, text: str) -> None:
         self.output.text(f"{visible(one_line(text))}\n")
-
-
-def sample(schema: JsonObject, depth: int = 0) -> JsonObject:
-    """Arguments that a schema may accept: the first known value of each required argument."""
-    properties = as_object(schema.get("properties"))
-    return {name: _value(as_object(properties.get(name)), depth) for name in _names(schema)}
-
-
-def _names(schema: JsonObject) -> list[str]:
-    required = schema.get("required")
-    return (
-        [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    )
-
-
-def _value(schema: JsonObject, depth: int) -> Any:
-    for key in ("default", "const"):
-        if key in schema:
-            return schema[key]
-    for key in ("enum", "examples"):
-        known = schema.get(key)
-        if isinstance(known, list) and known:
-            return known[0]
-    kind = schema.get("type")
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    if kind == "object" and depth < _DEEPEST:
-        return sample(schema, depth + 1)
-    least = schema.get("minimum")
-    if kind in ("integer", "number") and isinstance(least, int | float):
-        return least
-    return _SAMPLES.get(kind if isinstance(kind, str) else "", "text")

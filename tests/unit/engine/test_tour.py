@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.cli.tour import sample
+from mcp_progress_monitor.engine.tour import sample
 
 
 @pytest.mark.parametrize(
