@@ -30,6 +30,7 @@ class HandTap:
         when: float | None = None,
         transport: str = "stdio",
         script: str | None = None,
+        saves: bool = False,
     ) -> None:
         """Begin a recording in `folder`; nothing but its header is in it."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,6 +47,8 @@ class HandTap:
         about: dict[str, Any] = {"client": client, "pid": pid, "parent": 1, "transport": transport}
         if script is not None:
             about["script"] = script
+        if saves:
+            about["saves"] = True
         started = datetime.datetime.fromtimestamp(self.when, datetime.UTC).isoformat()
         self._header = {
             "program": "mcp-progress-monitor 0.0.0",

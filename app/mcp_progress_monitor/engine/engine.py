@@ -165,7 +165,7 @@ class Engine:
         )
         manager, tracker, publish = self._manager, self._tracker, self._changed
         live = LiveTracker(tracker, self._clock, publish)
-        keeper = self._keeper = Keeper(store, live, self._origin)
+        keeper = self._keeper = Keeper(store, live, self._origin, self.watched.saves_itself)
         self._restorer = Restorer(store, live, keeper, self.watched.note_restored)
         saved_tasks = None if store is None else store.tasks
         task_keeper = self._task_keeper = TaskKeeper(saved_tasks, keeper, live)
@@ -338,6 +338,8 @@ class Engine:
         for fact in facts:
             if type(fact) is not TaskStated or fact.sender is not Side.SERVER:
                 continue  # a task of the client is not left at its server
+            if self.watched.saves_itself(fact.connection):
+                continue
             job = self._tracker.task_job(fact.connection, fact.task.id)
             found = None if job is None else self._tracker.snapshot(job, self.now())
             if job is None or found is None or found.watched_client is None:

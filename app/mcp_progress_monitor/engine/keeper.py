@@ -57,6 +57,9 @@ _log = logging.getLogger(__name__)
 
 _COMPLETED_HERE: Final = "It was resumed here and completed"
 _RETRY_S: Final = 5.0  # how often to retry deletions that failed
+_SAVED_S: Final = 0.1
+_SAVED_TRIES: Final = 10
+"""How often, and how many times, to look for a token that another program is saving."""
 
 
 class Keeper:
@@ -66,8 +69,14 @@ class Keeper:
     """
 
     def __init__(
-        self, store: ResumeStore | None, live: LiveTracker, origin_of: Callable[[JobId], Origin]
+        self,
+        store: ResumeStore | None,
+        live: LiveTracker,
+        origin_of: Callable[[JobId], Origin],
+        saves_itself: Callable[[str], bool] = lambda _connection: False,
     ) -> None:
+        """`saves_itself` says of a watched connection that its program saves its tokens."""
+        self._saves_itself = saves_itself
         self.origins: dict[JobId, Origin] = {}
         self._store = store
         self._tracker, self._clock, self._publish = live
@@ -180,8 +189,27 @@ class Keeper:
         found = self._tracker.snapshot(step.job, self._clock.monotonic())
         return found is not None and found.watched_client is not None
 
+    async def _found_saved(self, store: ResumeStore, step: ChainStep) -> int | None:
+        """Find the chain that the program which made the attempt saves by itself, just now."""
+        if step.token is None:
+            return step.chain
+        saved = None
+        for _ in range(_SAVED_TRIES):
+            saved = await store.with_token(step.token)
+            if saved is not None:
+                break
+            await anyio.sleep(_SAVED_S)
+        if saved is None:
+            return None
+        self.origins[step.job] = saved.origin
+        self._replace_restored(step.job, saved.id)
+        return saved.id
+
     async def _written_watched(self, store: ResumeStore, step: ChainStep) -> int | None:
         """Save the end of another client's attempt, unless newer data is saved already."""
+        found = self._tracker.snapshot(step.job, self._clock.monotonic())
+        if found is not None and self._saves_itself(found.connection):
+            return await self._found_saved(store, step)
         origin = self.origins.get(step.job)
         if origin is None:
             return step.chain

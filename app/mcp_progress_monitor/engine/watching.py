@@ -18,6 +18,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import ConnectionClosed
 from mcp_progress_monitor.protocol.frames import NO_FACTS, FactRun, server_name
 from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.format import SAVES_ITSELF
 from mcp_progress_monitor.recording.recorder import WatchedPlaces
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.snapshots.watched import TapEnd, WatchedSnapshot
@@ -144,6 +145,11 @@ class Watching:
                 self.client_of(connection) or UNKNOWN_CLIENT, tap.servers.key_of(connection)
             )
         )
+
+    def saves_itself(self, connection: str) -> bool:
+        """True if the program that writes a recording saves what is needed to resume its jobs."""
+        tap = self._by_name.get(server_name(connection))
+        return tap is not None and tap.about.get(SAVES_ITSELF) is True
 
     def is_behind(self, connection: str) -> bool:
         """True if a connection has recorded more than was read, apart from what is being read."""

@@ -71,18 +71,22 @@ class RecordingsFolder:
     `LIVE`, are listed and count as well.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, watched_as: str = "") -> None:
+        """With `watched_as`, new recordings are in `LIVE`, under that name, as those of taps."""
         self.path = path
+        self._watched_as = watched_as
         self._lock: FileLock | None = None
         self._own: Path | None = None
 
     def new_path(self, when: float) -> Path:
         """Return the path of a run that begins at `when` (wall time); nothing is there yet."""
-        name = f"{_stamp(when)}-p{os.getpid()}"
-        number, path = 1, self.path / f"{name}{SUFFIX}"
+        name, folder = f"{_stamp(when)}-p{os.getpid()}", self.path
+        if self._watched_as:
+            name, folder = f"{name}-{self._watched_as}", self.path / LIVE
+        number, path = 1, folder / f"{name}{SUFFIX}"
         while is_there(path) or is_there(_lock_path(_run_path(path))):
             number += 1
-            path = self.path / f"{name}-{number}{SUFFIX}"
+            path = folder / f"{name}-{number}{SUFFIX}"
         return path
 
     def begin(self, path: Path) -> None:
@@ -91,7 +95,7 @@ class RecordingsFolder:
         Raises:
             OSError: the folder cannot be created, or another program writes that run.
         """
-        private_file.make_folder(self.path)
+        private_file.make_folder(path.parent)
         self._own = _run_path(path)
         lock = process_lock(_lock_path(self._own))
         with contextlib.suppress(NotImplementedError):  # the file system has no locks

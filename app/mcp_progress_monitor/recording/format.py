@@ -21,6 +21,8 @@ VERSION: Final = 2
 SUFFIX: Final = ".mcprec"
 HEADER: Final = b"#mcp-recording "
 NUMBER: Final = b"#number "
+SAVES_ITSELF: Final = "saves"
+"""Member of a header's `tap`: true if the program that writes it saves its resume tokens."""
 
 _MARKS: Final = {Channel.SENT: ">", Channel.RECEIVED: "<", Channel.STDERR: "!", Channel.EVENT: "*"}
 _INCOMPLETE: Final = "~"

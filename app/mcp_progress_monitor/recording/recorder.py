@@ -10,7 +10,7 @@ import os
 import time
 from collections import deque
 from operator import add
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 
@@ -25,12 +25,13 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.format import SAVES_ITSELF
 from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
 from mcp_progress_monitor.recording.timeline import WATCHED_PART, FileBytes, SplicedBytes, Timeline
 from mcp_progress_monitor.recording.writer import DiskThread, Encoded, Encoder, Order, RunFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.protocol.frames import FactRun, Frame
@@ -235,11 +236,12 @@ class Recorder:
         settings: RecordingSettings | None = None,
         clock: Clock | None = None,
         folder: RecordingsFolder | None = None,
+        about: Mapping[str, Any] | None = None,
     ) -> None:
         """Record into `path`, which must not exist; with None, keep frames in memory.
 
         With `folder`, which contains `path`, large files are continued in further ones, and old or
-        surplus ones are deleted as `settings` say.
+        surplus ones are deleted as `settings` say. `about` are more fields of the header.
         """
         self.timeline = Timeline()
         self.error: ErrorDetails | None = None  # why recording stopped
@@ -250,7 +252,7 @@ class Recorder:
         self._file_limit: float = settings.part_limit if folder is not None else math.inf
         self._keeps_empty = folder is None
         self._base = round(self._clock.monotonic(), 6)
-        self._encoder = Encoder(self._base)
+        self._encoder = Encoder(self._base, about)
         self._disk = DiskThread()
         self._writing: _Write | None = None
         self._late: _Write | None = None
@@ -565,6 +567,23 @@ def recorder_for(
         return Recorder(settings=settings, clock=clock), error
     folder = RecordingsFolder(data_dir / FOLDER)
     return Recorder(folder.new_path(clock.wall()), settings, clock, folder), error
+
+
+def agent_recorder(data_dir: Path, agent: str, clock: Clock) -> Recorder:
+    """The recorder of what an agent does, which windows follow as they do that of a tap.
+
+    `agent` is shown as the client. It says that resume tokens are saved by the program that writes
+    it, so that its followers do not. `UserError` if recording is switched off.
+    """
+    settings, _ = load_settings(data_dir)
+    if not settings.is_on:
+        what = "Recording is switched off, and what an agent does must be recorded"
+        hint = "Switch it on in the window: Settings > Recordings > Record every session."
+        raise UserError(ErrorDetails(what, hint=hint))
+    folder = RecordingsFolder(data_dir / FOLDER, watched_as="agent")
+    tap = {"client": agent, "pid": os.getpid(), "parent": os.getppid(), SAVES_ITSELF: True}
+    path = folder.new_path(clock.wall())
+    return Recorder(path, settings, clock, folder, {"tap": tap})
 
 
 def check_new(record: Path) -> Path:

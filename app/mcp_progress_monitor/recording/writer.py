@@ -20,7 +20,7 @@ from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path
 from mcp_progress_monitor.recording.format import NUMBER, escaped, header, prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.recording.settings import RecordingSettings
@@ -64,9 +64,10 @@ class _Batch:
 class Encoder:
     """Encodes frames as `format` says. Elements of a batch have no line of their own."""
 
-    def __init__(self, base: float) -> None:
-        """Times count from `base`, in monotonic seconds."""
+    def __init__(self, base: float, about: Mapping[str, Any] | None = None) -> None:
+        """Times count from `base`, in monotonic seconds; `about` are more fields of headers."""
         self._base = base
+        self._about = about or {}
         self._run = os.urandom(16).hex()
         self._next = 1  # the number of the next line unless it states another one
         self._batches: dict[str, _Batch] = {}
@@ -86,6 +87,7 @@ class Encoder:
                 "first": first,
                 "part": part,
                 "run": self._run,
+                **self._about,
             }
         )
 

@@ -323,6 +323,15 @@ def row_of(connection: sqlite3.Connection, chain: ChainId) -> sqlite3.Row | None
     return row
 
 
+def with_token(connection: sqlite3.Connection, token: str) -> sqlite3.Row | None:
+    """The newest chain with this as its newest token."""
+    row: sqlite3.Row | None = connection.execute(
+        f"SELECT * FROM ({CHAINS}) WHERE token = ? ORDER BY id DESC LIMIT 1",  # noqa: S608  # ours
+        (as_column(token),),
+    ).fetchone()
+    return row
+
+
 def owned(connection: sqlite3.Connection) -> list[tuple[ChainId, object]]:
     """The chains that some program has, or had, an attempt of in flight; and which program."""
     found = connection.execute("SELECT id, owner FROM chains WHERE owner NOTNULL").fetchall()

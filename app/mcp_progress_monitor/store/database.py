@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import sqlite3
@@ -237,7 +238,7 @@ class DatabaseOpener:
                 return self._opened_or_replaced(damage)
         except (*SQLITE_ERRORS, OSError) as error:
             obstacle = error_of(error, self._what, self._path)
-            return Opened(self._opened_for_reading(), obstacle)
+            return Opened(self.open_for_reading(), obstacle)
 
     def _clear_away(self) -> None:
         """Set aside folders, pipes and devices where files belong: opening a pipe would hang."""
@@ -337,8 +338,10 @@ class DatabaseOpener:
             "Install the newer version, or choose another folder with --data-dir.",
         )
 
-    def _opened_for_reading(self) -> sqlite3.Connection | None:
+    def open_for_reading(self, *, is_quiet: bool = False) -> sqlite3.Connection | None:
         """Open for reading what cannot be written: a full disk, a folder without rights.
+
+        With `is_quiet`, no file is made beside one that no other program has open.
 
         SQLite reads a file in WAL mode only where it can make its own files beside it, or is
         promised that nobody writes; which is true when nothing is in its journal: on a full disk
@@ -350,6 +353,8 @@ class DatabaseOpener:
             journal = self._path.with_name(f"{self._path.name}-wal")
             has_journal = journal.exists() and journal.stat().st_size > 0
             modes = ["mode=ro"] if has_journal else ["mode=ro", "mode=ro&immutable=1"]
+            if is_quiet and not journal.exists():
+                modes.reverse()
             readable = (self._readable(mode) for mode in modes)
             return next((connection for connection in readable if connection is not None), None)
         return None
@@ -586,6 +591,12 @@ class Database:
     async def open(self) -> None:
         """Open the file, making or migrating it; else `error` says why it stays shut."""
         await anyio.to_thread.run_sync(self._open, limiter=self._turn)
+
+    async def open_for_reading(self) -> None:
+        """Open a file that is there, without writing to it or beside it."""
+        open_it = functools.partial(self._opener.open_for_reading, is_quiet=True)
+        self._connection = await anyio.to_thread.run_sync(open_it, limiter=self._turn)
+        self._obstacle = self._shut()
 
     async def close(self) -> None:
         """Close the file; what is asked of it after that raises."""

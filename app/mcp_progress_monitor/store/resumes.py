@@ -77,6 +77,10 @@ class ResumeStore:
         """
         return self._database.is_writable or _is_missing(self._database.path)
 
+    async def open_for_reading(self) -> None:
+        """Open the store if there is one, and write nothing; never raises."""
+        await self._database.open_for_reading()
+
     async def open(self) -> None:
         """Open or make the store. Never raises for what a disk does: see `error`."""
         await self._database.open()
@@ -284,6 +288,19 @@ class ResumeStore:
             return saved
 
         return await self._database.read(work) if self._database.is_open else {}
+
+    async def with_token(self, token: str) -> SavedChain | None:
+        """The newest chain whose newest token this is; None if there is none, or no store.
+
+        Raises:
+            UserError: the disk or SQLite refuses.
+        """
+
+        def work(connection: sqlite3.Connection) -> SavedChain | None:
+            found = statements.with_token(connection, token)
+            return None if found is None else _read(found, self._living_others)
+
+        return await self._database.read(work) if self._database.is_open else None
 
     async def attempts(self, chain: ChainId) -> list[SavedAttempt]:
         """The attempts of a chain that can be read, in order; none for one that is not there.

@@ -6,12 +6,13 @@ from pathlib import Path
 import anyio
 import pytest
 
+from mcp_progress_monitor.engine import keeper
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.origins import saved_definition, was_run
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import snippet
-from mcp_progress_monitor.store.chains import SavedChain
+from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.store.watched import split_watched_key, watched_key
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -256,3 +257,37 @@ async def test_a_task_is_saved_until_its_client_has_seen_its_end(
         await until(lambda: engine.tasks.saved_id(jobs_of(engine)[0].id) is None)
     assert await saved_tasks(tmp_path) == []
     tap.end()
+
+
+async def test_a_token_that_its_own_program_saves_is_not_saved_again(
+    tmp_path: Path, live: Path
+) -> None:
+    store = ResumeStore(tmp_path)
+    await store.open()
+    origin = Origin("db", "key", "{}", "", "tools/call", {})
+    tap = HandTap(live, saves=True)
+    async with watching(tmp_path, live) as engine:
+        resumable(tap)
+        await anyio.sleep(0.2)
+        await store.begin(origin, "T1", SavedProgress(), started_when=1.0, when=2.0)
+        await until(lambda: _chain(engine) == 1)
+        (job,) = jobs_of(engine)
+    await store.close()
+    assert job.state is JobState.RESUMABLE
+    assert [chain.origin for chain in await saved(tmp_path)] == [origin]
+
+
+async def test_a_token_that_its_own_program_could_not_save_is_not_saved_either(
+    tmp_path: Path, live: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "_SAVED_S", 0.001)
+    tap = HandTap(live, saves=True)
+    resumable(tap)
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: states(engine) == [JobState.RESUMABLE])
+    assert await saved(tmp_path) == []
+
+
+def _chain(engine: Engine) -> int | None:
+    found = jobs_of(engine)
+    return found[0].chain if found else None
