@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QByteArray
 
+from mcp_progress_monitor.audit.settings import asks_before_actions
 from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.user_settings import ConfirmationSettings
 
 
 def test_what_was_kept_is_there_after_a_restart(data_dir: Path) -> None:
@@ -83,3 +85,22 @@ def filled(data_dir: Path) -> Preferences:
     made.keep_json("mini/open", {"is_open": True})
     made.keep_json("calls", {"demo": {}})
     return made
+
+
+def test_a_key_that_is_a_file_is_read_by_programs_without_the_window(data_dir: Path) -> None:
+    preferences = Preferences(data_dir)
+    setting = ConfirmationSettings.settings()["agents"]
+    assert preferences.value(setting) is True
+    preferences.keep_setting(setting, value=False)
+    assert not asks_before_actions(data_dir)
+    assert Preferences(data_dir).value(setting) is False
+    preferences.keep_setting(setting, value=True)
+    assert asks_before_actions(data_dir)
+    (data_dir / "agents.json").write_bytes(b"\xff{")
+    assert preferences.value(setting) is True
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX's")
+def test_such_a_file_is_private_as_well(data_dir: Path) -> None:
+    Preferences(data_dir).keep_setting(ConfirmationSettings.settings()["agents"], value=False)
+    assert stat.S_IMODE((data_dir / "agents.json").stat().st_mode) == 0o600

@@ -124,6 +124,15 @@ def test_the_server_is_added_to_a_clients_configuration(cursor: Path) -> None:
     assert entry["args"][-5:] == ["mcp", "--server", "local-db", "--server", "files"]
 
 
+def test_an_entry_says_that_the_agent_may_act(cursor: Path) -> None:
+    shown = run("mcp", "install", "cursor", "local-db", "--allow-actions", "--dry-run")
+    assert "read the recorded traffic, and act on those you approved, of local-db" in shown.out
+    added = run("mcp", "install", "cursor", "local-db", "--allow-actions")
+    assert added.code == 0, added.err
+    entry = json.loads(cursor.read_text())["mcpServers"]["mcp-progress-monitor"]
+    assert entry["args"][-4:] == ["mcp", "--allow-actions", "--server", "local-db"]
+
+
 def test_nothing_is_changed_unless_somebody_agrees(cursor: Path) -> None:
     before = cursor.read_text()
     shown = run("mcp", "install", "cursor", "--dry-run")

@@ -1,16 +1,21 @@
 """The official MCP conformance suite, as a campaign; stand-ins for some of it in every run."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import anyio
 import pytest
+from mcp import Client
 
 from tests.integration import conformance_client
 from tests.integration.conformance_doubles import DOUBLES, Double, InvalidToolHeaders, served
 from tests.integration.conformance_suite import REVISIONS, UnavailableError, Verdict, installed
 from tests.patience import PATIENCE_S
+from tests.strangers.test_tapped_conformance import free_port, running
+from tests.unit.agents.recorded import finished
 
 pytestmark = pytest.mark.anyio
 
@@ -70,3 +75,67 @@ def test_our_client_passes_every_required_scenario(revision: str, tmp_path: Path
             for name in scenarios
         }
     )
+
+
+APPLICABLE = {
+    "2025-11-25": (
+        *(
+            "dns-rebinding-protection",
+            "ping",
+            "prompts-list",
+            "resources-list",
+            "server-initialize",
+        ),
+        *("server-session-lifecycle", "server-sse-multiple-streams", "tools-call-error"),
+        *("tools-call-simple-text", "tools-list"),
+    ),
+    "2026-07-28": (
+        *("caching", "dns-rebinding-protection", "http-header-validation", "prompts-list"),
+        *("input-required-result-ignore-extra-params", "resources-list"),
+        *("input-required-result-unsupported-methods", "sep-2164-resource-not-found"),
+        *("tools-call-error", "tools-call-simple-text", "tools-list"),
+    ),
+}
+"""The server's scenarios that need no tool, prompt or resource of the suite's own."""
+
+
+@contextlib.contextmanager
+def _agents_over_http(data_dir: Path, *options: str) -> Iterator[str]:
+    """Serve an agent, with a recording; the URL."""
+    finished(data_dir)
+    port = free_port()
+    program = [sys.executable, "-m", "tests.integration.agents_over_http", str(port)]
+    with running([*program, str(data_dir), *options], port):
+        yield f"http://127.0.0.1:{port}/mcp"
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_our_server_for_agents_answers_over_http(mode: str, tmp_path: Path) -> None:
+    with _agents_over_http(tmp_path, "--act") as url:
+        async with Client(url, mode=mode) as client:
+            tools = (await client.list_tools()).tools
+            answer = await client.call_tool("check", {})
+    assert {"call", "resume", "cancel", "check"} < {tool.name for tool in tools}
+    assert (answer.structured_content or {})["verdict"] == "failed"
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(_ALL_S)
+@pytest.mark.parametrize("options", [(), ("--act",)], ids=["reads", "acts"])
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_our_server_for_agents_passes_what_applies_to_it(
+    revision: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    try:
+        suite = installed()
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    with _agents_over_http(tmp_path / "data", *options) as url:
+        checks = suite.checks_of_server(url, revision, tmp_path / "checks")
+    bad = {name: checks.get(name) for name in APPLICABLE[revision] if not _is_good(checks, name)}
+    assert not bad
+
+
+def _is_good(checks: dict[str, list[str]], scenario: str) -> bool:
+    found = checks.get(scenario, [])
+    return bool(found) and all(check.endswith(("SUCCESS", "INFO")) for check in found)

@@ -38,6 +38,8 @@ _SCAN_S: Final = 1.0
 _SLICE_S: Final = 0.004
 _PAUSE_S: Final = 0.001
 _IDLE_S: Final = 0.1
+_APPEARS_S: Final = 5.0
+"""How long it may take until what this program records is read again."""
 
 
 class Source:
@@ -90,6 +92,7 @@ class Sources:
 
     def __init__(self, data_dir: Path, servers: frozenset[str] = frozenset()) -> None:
         """Only `servers` are shown, by the names in the recordings; without any, all are."""
+        self.data_dir: Final = data_dir
         self._folder = RecordingsFolder(data_dir / FOLDER)
         self._servers = servers
         self._sources: dict[Path, Source] = {}
@@ -182,6 +185,25 @@ class Sources:
                 return source
         names = ", ".join(each.key for each in self) or "none"
         raise UserError(ErrorDetails("No such recording", key, f"There are: {names}."))
+
+    async def at(self, path: Path) -> Source | None:
+        """The recording in a file that has just been made; None if it does not come."""
+        with anyio.move_on_after(_APPEARS_S):
+            while path not in self._sources:
+                await self._scan()
+                await self.turn()
+        return self._sources.get(path)
+
+    async def request_in(self, path: Path, frame: int) -> FoundJob | None:
+        """The job of a request, by its frame in such a recording; None if it does not come."""
+        source = await self.at(path)
+        if source is None:
+            return None
+        with anyio.move_on_after(_APPEARS_S):
+            while (job := source.playback.jobs.job_of(frame)) is None:
+                await self.turn()
+            return self._found(source, job)
+        return None
 
     def jobs(self) -> Iterator[FoundJob]:
         """All jobs that may be shown, those that began last first."""

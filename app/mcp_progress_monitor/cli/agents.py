@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import sys
@@ -55,8 +56,12 @@ def serve_agents(common: CommonOptions, order: AgentsOrder) -> int:
     with failing(ExitCode.USAGE):
         folder = paths.chosen_data_dir(common.data_dir)
     servers = frozenset(order.servers)
-    server = made(Sources(folder, servers), Auditing(folder, servers))
-    anyio.run(server.run_stdio_async)
+    sources, add = Sources(folder, servers), None
+    if order.acts:
+        from mcp_progress_monitor.agents.action_tools import add_actions  # with the engine
+
+        add = functools.partial(add_actions, sources)
+    anyio.run(made(sources, Auditing(folder, servers), add).run_stdio_async)
     return ExitCode.DONE
 
 
@@ -76,7 +81,8 @@ def install_agents(common: CommonOptions, order: AgentInstallOrder) -> int:
         details = ErrorDetails(what, "", hint + shlex.join([command, *arguments]))
         raise CommandFailed(ExitCode.USAGE, details)
     which = ", ".join(map(one_line, order.names)) or "all servers"
-    title = f"Let {client.title} read the recorded traffic of {which}?"
+    acts = ", and act on those you approved," if order.acts else ""
+    title = f"Let {client.title} read the recorded traffic{acts} of {which}?"
     shown = (f"File: {visible(str(path))}", f"Server: {shlex.join([command, *arguments])}")
     if order.is_dry_run:
         print_out("\n".join((title, *shown, "")))
@@ -97,4 +103,5 @@ def install_agents(common: CommonOptions, order: AgentInstallOrder) -> int:
 def _arguments(common: CommonOptions, order: AgentInstallOrder) -> list[str]:
     folder = common.data_dir
     own = [] if folder is None else ["--data-dir", str(absolute(folder))]
+    own += ["--allow-actions"] if order.acts else []
     return ["mcp", *own, *(word for name in order.names for word in ("--server", name))]

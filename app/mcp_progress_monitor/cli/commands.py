@@ -603,6 +603,7 @@ _AGENTS_EXAMPLES = """\b
 Examples:
   claude mcp add monitor -- mcp-progress-monitor mcp
   mcp-progress-monitor mcp install cursor local-db files
+  mcp-progress-monitor mcp install claude-code --allow-actions local-db
   mcp-progress-monitor mcp --skill
 """
 
@@ -620,8 +621,8 @@ def agents(invocation: Invocation, order: AgentsOrder) -> int:
     """Run an MCP server on standard input and output, for an agent that debugs a server.
 
     It reads the recordings of the window, of the command line and of taps, those being written
-    included, and answers with jobs, messages, and findings with advice. Nothing is started, sent
-    or changed. Answers are bounded, and secrets are removed.
+    included, and answers with jobs, messages, and findings with advice. Answers are bounded, and
+    secrets are removed. Nothing is started, sent or changed, unless --allow-actions is given.
     """
     ctx = click.get_current_context()
     ctx.obj = invocation

@@ -712,6 +712,14 @@ class TapSessionOrder(Order):
     )
 
 
+_ALLOW_ACTIONS: Final = option(
+    "--allow-actions",
+    is_flag=True,
+    help="Let the agent call tools, resume jobs and check servers, on servers that you approved."
+    " You are asked before each action, in the agent's client.",
+)
+
+
 class AgentsOrder(Order):
     """The options of `mcp` itself."""
 
@@ -721,6 +729,7 @@ class AgentsOrder(Order):
         multiple=True,
         help="Let the agent read this server only, by its name in the recordings. Repeatable.",
     )
+    acts: bool = _ALLOW_ACTIONS
     prints_skill: bool = option(
         "--skill", is_flag=True, help="Print instructions for agents (SKILL.md) and exit."
     )
@@ -732,6 +741,7 @@ class AgentInstallOrder(Order):
     client: str = argument(metavar="CLIENT", type=click.Choice([client.key for client in KNOWN]))
     names: tuple[str, ...] = argument(metavar="[SERVER]...", nargs=-1)
     takes_all: bool = option("--all", is_flag=True, help="Let it read all servers.")
+    acts: bool = _ALLOW_ACTIONS
     is_dry_run: bool = option(
         "--dry-run", is_flag=True, help="Show what would change, and change nothing."
     )

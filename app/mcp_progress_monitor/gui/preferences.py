@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from PySide6.QtCore import QByteArray, QSettings
 
+from mcp_progress_monitor import private_file
+from mcp_progress_monitor.path_checks import PathKind, path_kind
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEYS: Final = "keys"  # key of the user's own keys, by the names of their commands
+_FILE: Final = ".json"
 _VERSION = 1  # of the window's layout: a state of another version is left aside
 
 
@@ -53,7 +57,12 @@ class Preferences:
             self._settings.setValue(f"v{_VERSION}/{key}", value)
 
     def json_of(self, key: str) -> dict[str, Any]:
-        """The object saved under `key`; empty if there is none or it cannot be read."""
+        """The object saved under `key`; empty if there is none or it cannot be read.
+
+        A key that ends in `.json` is a file of its own, which programs without Qt read as well.
+        """
+        if key.endswith(_FILE):
+            return self._read_file(self.folder / key)
         is_read = self._keeps_layout or not _is_layout(key)
         text = self._settings.value(f"v{_VERSION}/{key}") if is_read else None
         try:
@@ -62,7 +71,19 @@ class Preferences:
             return {}
         return value if isinstance(value, dict) else {}
 
+    @staticmethod
+    def _read_file(path: Path) -> dict[str, Any]:
+        try:
+            value = json.loads(path.read_bytes()) if path_kind(path) is PathKind.FILE else {}
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
     def keep_json(self, key: str, value: dict[str, Any]) -> None:
+        if key.endswith(_FILE):
+            with contextlib.suppress(OSError):  # as settings are not saved on a full disk
+                private_file.put(self.folder / key, json.dumps(value, indent=2).encode() + b"\n")
+            return
         if self._keeps_layout or not _is_layout(key):
             self._settings.setValue(f"v{_VERSION}/{key}", json.dumps(value))
 

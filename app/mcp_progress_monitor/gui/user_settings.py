@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from mcp_progress_monitor.audit.settings import ASKS
+from mcp_progress_monitor.audit.settings import FILE_NAME as AGENTS_FILE
 from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.gui.setting_rows import (
     Button,
@@ -238,6 +240,11 @@ class ConfirmationSettings(
         "Re-i&ssue a request, which may do its work twice",
         _ASKS,
         earlier=("questions/reissue", "is_asked"),
+    )
+    agents = Flag(
+        "Le&t an agent act on a server",
+        "Ask in the agent's client before each action of an agent (mcp --allow-actions)",
+        saved=(AGENTS_FILE, ASKS),
     )
     ask_all = Button("Ask about &everything again", "Reset every “Don't ask again”", is_reset=True)
 

@@ -574,6 +574,11 @@ class Jobs:
         """Return the `jobs` that are requests of a server during another job, with that job."""
         return self._tracker.parents_of(jobs)
 
+    def resume_token(self, job: JobId) -> str | None:
+        """The newest token that a job can be resumed with; None if there is none."""
+        chain = self._tracker.chains.of(job)
+        return None if chain is None else chain.token
+
     def unattached_ticks(self, connection: str) -> int:
         """The number of a connection's ticks whose token belongs to no job."""
         return self._tracker.unattached_ticks(connection)

@@ -36,10 +36,10 @@ def finished(data_dir: Path, name: str = "local-db", **result: Any) -> HandTap:
 
 
 @contextlib.asynccontextmanager
-async def asking(data_dir: Path, *servers: str) -> AsyncIterator[Client]:
-    """The official client of a server over a data folder."""
+async def asking(data_dir: Path, *servers: str, **how: Any) -> AsyncIterator[Client]:
+    """The official client, made as `how` says, of a server over a data folder."""
     server = made(Sources(data_dir, frozenset(servers)), Auditing(data_dir, servers))
-    async with Client(server) as client:
+    async with Client(server, **how) as client:
         yield client
 
 

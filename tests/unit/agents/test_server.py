@@ -8,6 +8,8 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
 from mcp_progress_monitor.agents.answers import MOST_TEXT
 from mcp_progress_monitor.protocol.frames import Channel
@@ -254,10 +256,47 @@ async def test_every_tool_is_read_only_and_has_an_output_schema(tmp_path: Path) 
     async with asking(tmp_path) as client:
         tools = (await client.list_tools()).tools
     assert {tool.name for tool in tools} == {
-        *("jobs", "job", "wait", "traffic", "findings", "servers", "explain")
+        *("jobs", "job", "wait", "traffic", "findings", "servers", "explain", "check")
     }
     for tool in tools:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint
         assert tool.output_schema is not None
         assert tool.description
+
+
+async def test_a_recording_is_checked(tmp_path: Path) -> None:
+    finished(tmp_path, "good")
+    bad = finished(tmp_path, "bad")
+    async with asking(tmp_path) as client:
+        report = await asked(client, "check")
+        unknown = await refused(client, "check", recording="r99")
+    async with asking(tmp_path, "good") as client:
+        hidden = [await asked(client, "check", recording=key) for key in ("r1", "r2")]
+    assert bad.path.exists()
+    assert (report["verdict"], report["is_finished"]) == ("failed", True)
+    assert "PROG-3" in report["rules_broken"]
+    assert report["errors"] == len([f for f in report["findings"] if f["level"] == "error"])
+    assert report["rules_tested"] > 5
+    assert sorted(each["verdict"] for each in hidden) == ["failed", "nothing tested"]
+    assert "No such recording" in unknown
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_prompts_and_resources_that_are_not_there_are_the_clients_mistake(
+    tmp_path: Path, mode: str
+) -> None:
+    asks: list[tuple[str, Any]] = []
+    async with asking(tmp_path, mode=mode) as client:
+        for ask in (
+            client.get_prompt("nothing"),
+            client.get_prompt("review_my_server"),
+            client.read_resource("recording://r99/jobs"),
+            client.read_resource("other://x"),
+        ):
+            with pytest.raises(MCPError) as error:
+                await ask
+            asks.append((error.value.error.message, error.value.error.code))
+    assert {code for _, code in asks} == {INVALID_PARAMS}
+    assert "nothing" in asks[0][0]
+    assert "server" in asks[1][0]
