@@ -200,6 +200,15 @@ async def test_a_call_is_copied_as_a_program(bench: Bench) -> None:
     assert "Copied" in bench.said()
 
 
+async def test_a_failed_job_is_copied_as_an_issue_without_secrets(bench: Bench) -> None:
+    bench.exports.copy_issue_of(1)
+    await until(lambda: "Copied as an issue" in bench.said())
+
+    text = QGuiApplication.clipboard().text()
+    assert text.startswith("# login \\<b\\>: failed\n")
+    assert "hunter2" not in text
+
+
 async def test_what_cannot_be_copied_is_reported_with_a_message(bench: Bench) -> None:
     bench.exports.copy_snippet(99)
 

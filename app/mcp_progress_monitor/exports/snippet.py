@@ -1,4 +1,4 @@
-"""Texts to copy: a call as a program, a command line, curl or a message; a finding."""
+"""Texts to copy: a call as a program, a command line, curl or a message."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor import __version__, formatting
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.frames import event_fields, events
 from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
-from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.eras import LATEST_HANDSHAKE, PER_REQUEST
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind
@@ -34,12 +33,10 @@ from mcp_progress_monitor.protocol.messages import (
 from mcp_progress_monitor.protocol.secrets import replaced_arguments, replaced_in_urls
 from mcp_progress_monitor.sessions.transport.http.endpoint import encoded, parameter_headers
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
-from mcp_progress_monitor.wording import findings as wording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.exports.options import ExportSource
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
@@ -471,43 +468,3 @@ def _reference(name: str) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-MOST_CHARACTERS: Final = 2_000  # of a message that is quoted
-_INLINE: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@"})
-
-
-def issue_text(finding: ReportedResult, frame: Frame | None, redaction: Redaction) -> str:
-    """The finding and its first message, as text for the server's issue tracker."""
-    advice = ADVICE[finding.rule]
-    lines = [f"# {_plain(wording.rule_title(finding.rule), redaction)}", ""]
-    for section in wording.sections(finding):
-        if section.is_code:
-            language = section.heading.lower()
-            lines += [f"{section.heading}:", "", *_fenced(section.text, language), ""]
-        else:
-            lines += [f"**{section.heading}:** {_plain(section.text, redaction)}", ""]
-    if frame is not None:
-        shown = redaction.raw(frame.raw).decode(errors="replace")
-        cut = formatting.visible(shown[:MOST_CHARACTERS])
-        more = ", truncated" if len(shown) > MOST_CHARACTERS else ""
-        number = formatting.number(frame.number)
-        lines += [f"Message no. {number}{more}:", "", *_fenced(cut, "json"), ""]
-    revision = finding.revision or "revision unknown"
-    lines.append(
-        f"Rule {finding.rule} ({finding.level.value}, since {advice.since}); protocol {revision}. "
-        f"Found by MCP Progress Monitor {__version__}."
-    )
-    return "\n".join(lines) + "\n"
-
-
-def _plain(text: str, redaction: Redaction) -> str:
-    """A server's text on one line, with Markdown escaped."""
-    return formatting.visible(" ".join(redaction.text(text).split())).translate(_INLINE)
-
-
-def _fenced(code: str, language: str) -> list[str]:
-    fence = "```"
-    while fence in code:
-        fence += "`"
-    return [f"{fence}{language}", code, fence]

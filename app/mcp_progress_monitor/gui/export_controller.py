@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
@@ -167,6 +168,28 @@ class ExportController(QObject):
             return
         QGuiApplication.clipboard().setText(code)
         self.row.say("Copied the call as a Python program without secrets")
+
+    @carries_out(commands.COPY_ISSUE)
+    def copy_issue_of(self, job: JobId) -> None:
+        """Copy a job that went wrong as the text of an issue."""
+        self._tasks.start("copy as issue", self._copy_issue, job)
+
+    async def _copy_issue(self, job: JobId) -> None:
+        from mcp_progress_monitor.exports.issues import job_issue  # late, as above
+        from mcp_progress_monitor.exports.redaction import Redaction
+
+        snapshot = self._source.jobs.snapshot(job)
+        if snapshot is None:
+            return
+        slices = job_issue(self._source, snapshot, Redaction())
+        while True:
+            try:
+                next(slices)
+            except StopIteration as found:
+                QGuiApplication.clipboard().setText(found.value)
+                self.row.say("Copied as an issue without secrets")
+                return
+            await anyio.lowlevel.checkpoint()
 
     def _name_of(self, job: JobId, what: str) -> str:
         snapshot = self._source.jobs.snapshot(job)

@@ -147,8 +147,8 @@ class FindingsController(QObject):
     @carries_out(on_findings.ISSUE)
     def copy_issue(self, finding: ReportedResult) -> None:
         """Copy a finding as the text of an issue, without secrets."""
+        from mcp_progress_monitor.exports.issues import issue_text  # late: not needed at startup
         from mcp_progress_monitor.exports.redaction import Redaction
-        from mcp_progress_monitor.exports.snippet import issue_text  # late: not needed at startup
 
         place = self._timeline.place_of(finding.frames[0])
         frame = None if place is None else self._timeline.frame(place)

@@ -109,6 +109,11 @@ def _has_result(job: JobSnapshot) -> bool:
     return job.reply_size is not None
 
 
+def has_gone_wrong(job: JobSnapshot) -> bool:
+    """Return whether there is something to report: a failure that nobody wanted, or findings."""
+    return bool(job.marks) or (job.failure is not None and not job.failure.is_wanted)
+
+
 def _has_token(job: JobSnapshot) -> bool:
     return job.token is not None
 
@@ -316,6 +321,14 @@ COPY_CURL: Final = Command(
     words=_why_read_only,
     live_only=True,
 )
+COPY_ISSUE: Final = Command(
+    "jobs.issue",
+    "Cop&y as issue",
+    "Copy versions, messages, findings and standard error as Markdown, without secrets",
+    icon="copy",
+    takes=Takes.CURRENT,
+    applies=has_gone_wrong,
+)
 REPORT: Final = Command(
     "jobs.report",
     "Sa&ve report…",
@@ -355,7 +368,7 @@ JOB_MENU: Final = (
     (OPEN, ANSWER),
     (CANCEL, RESUME, PICK_UP, AUTOMATIC, RECONNECT),
     (REISSUE, EDIT, FOLLOW, COMPARE, FINDINGS),
-    (COPY_REQUEST, COPY_RESULT, COPY_TOKEN, COPY_COMMAND, COPY_CURL, COPY_SNIPPET),
+    (COPY_REQUEST, COPY_RESULT, COPY_TOKEN, COPY_COMMAND, COPY_CURL, COPY_SNIPPET, COPY_ISSUE),
     (REPORT, TICKS),
     (REMOVE, FORGET),
 )
