@@ -1,12 +1,14 @@
 """Errors are shown as text, newest first, until dismissed."""
 
+from functools import partial
+
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.notice_bar import NoticeBar
+from mcp_progress_monitor.gui.notice_bar import NoticeAction, NoticeBar
 from tests.gui.exposure import expose
 
 _FIRST = ErrorDetails("The server did not start", "my-server", "Check the command.", "exit code 3")
@@ -65,7 +67,7 @@ def test_tab_goes_through_the_buttons_as_they_stand(qtbot: QtBot) -> None:
     bar = NoticeBar()
     qtbot.addWidget(bar)
     bar.show_error(ErrorDetails("One"))
-    bar.show_error(ErrorDetails("Two"))
+    bar.show_error(ErrorDetails("Two"), (NoticeAction("A", "", int), NoticeAction("B", "", int)))
     bar.set_doctor(bool)
     buttons = sorted(bar.findChildren(QPushButton), key=QWidget.x)
     buttons[0].setFocus()
@@ -80,6 +82,23 @@ def test_the_same_error_again_does_not_pile_up(qtbot: QtBot) -> None:
     for error in (_FIRST, _SECOND, _FIRST):
         bar.show_error(error)
     assert bar.errors() == (_SECOND, _FIRST)
+
+
+def test_each_notice_offers_its_own_actions(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    done: list[str] = []
+    bar.show_error(_FIRST, (NoticeAction("Try again", "", partial(done.append, "again")),))
+    (button,) = (each for each in bar.findChildren(QPushButton) if each.text() == "Try again")
+    bar.show_error(_SECOND)
+    assert button.isHidden()
+    bar.show_error(ErrorDetails("News"), instead_of=_SECOND)
+    assert [error.what for error in bar.errors()] == [_FIRST.what, "News"]
+    bar.withdraw(ErrorDetails("News"))
+    button.click()
+    assert done == ["again"]
+    bar.show_error(_SECOND, instead_of=ErrorDetails("gone"))
+    assert bar.errors() == (_FIRST, _SECOND)
 
 
 def test_server_text_is_plain_and_bounded(qtbot: QtBot) -> None:

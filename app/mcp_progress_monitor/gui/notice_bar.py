@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from mcp_progress_monitor.formatting import visible
+from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs, viewport_of
 from mcp_progress_monitor.gui.theme import GAP_S, monospaced
 
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 _KEPT: Final = 50
 _MOST_LINES: Final = 9
 _LEAST_LINES: Final = 3  # fewest visible lines: the rest can be scrolled to
+
+
+_ACTIONS: Final = 2
+
+
+class NoticeAction(NamedTuple):
+    """A button of a notice."""
+
+    text: str
+    tip: str
+    run: Callable[[], object]
 
 
 class NoticeBar(QFrame):
@@ -40,6 +52,7 @@ class NoticeBar(QFrame):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Notices")
         self._errors: list[ErrorDetails] = []
+        self._actions: dict[ErrorDetails, tuple[NoticeAction, ...]] = {}
         self._what = self._label(bold=True)
         self._hint = self._label(bold=False)
         self._detail = self._label(bold=False)
@@ -59,6 +72,10 @@ class NoticeBar(QFrame):
         self._doctor.setToolTip("Diagnose the server's connection")
         self._doctor.clicked.connect(self._on_doctor)
         self._doctor.hide()
+        self._buttons = [QPushButton(self) for _ in range(_ACTIONS)]
+        for button in self._buttons:
+            button.clicked.connect(self._on_action)
+            button.hide()
         escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         escape.activated.connect(self._on_dismissed)
@@ -66,13 +83,31 @@ class NoticeBar(QFrame):
         order_tabs(self)
         self.hide()
 
-    def show_error(self, error: ErrorDetails) -> None:
-        """Show `error` before those not yet dismissed; equal ones are shown once."""
+    def show_error(
+        self,
+        error: ErrorDetails,
+        actions: tuple[NoticeAction, ...] = (),
+        instead_of: ErrorDetails | None = None,
+    ) -> None:
+        """Show `error` before those not yet dismissed; equal ones are shown once.
+
+        It offers its `actions`, at most two. News of what is shown takes the place of `instead_of`.
+        """
+        place = len(self._errors)
+        if instead_of in self._errors:
+            place = self._errors.index(instead_of)
+        kept = [each for each in self._errors[:place] if each != error]
+        rest = [each for each in self._errors[place:] if each not in (error, instead_of)]
+        self._errors = [*kept, error, *rest][-_KEPT:]
+        self._actions = {each: self._actions.get(each, ()) for each in self._errors}
+        self._actions[error] = actions
+        self._refresh()
+
+    def withdraw(self, error: ErrorDetails) -> None:
+        """Show `error` no longer: it was dealt with, or there is news of it."""
         if error in self._errors:
             self._errors.remove(error)
-        self._errors.append(error)
-        del self._errors[:-_KEPT]
-        self._refresh()
+            self._refresh()
 
     def set_doctor(self, can_help: Callable[[ErrorDetails], bool]) -> None:
         """Offer the doctor for errors for which `can_help` is true: those of a server."""
@@ -101,9 +136,8 @@ class NoticeBar(QFrame):
         in_column(self._what, self._hint, self._detail, 1, of=page, margins=0, spacing=GAP_S)
         self._text.setAccessibleName("Notice text")
         row = in_row((self._text, 1), of=self, margins=(10, 6, 8, 6))
-        row.addWidget(self._doctor, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._next, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._all, 0, Qt.AlignmentFlag.AlignTop)
+        for button in (self._doctor, *self._buttons, self._next, self._all):
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
 
     def _refresh(self) -> None:
         self.setVisible(bool(self._errors))
@@ -112,6 +146,12 @@ class NoticeBar(QFrame):
             return
         error = self._errors[-1]
         self._doctor.setVisible(self._can_help is not None and self._can_help(error))
+        actions = self._actions.get(error, ())
+        for place, button in enumerate(self._buttons):
+            button.setVisible(place < len(actions))
+            for action in actions[place : place + 1]:
+                button.setText(action.text)
+                button.setToolTip(plain_tip(action.tip))
         head = f"{error.what} — {error.where}" if error.where else error.what
         self._what.setText(visible(head)[:1000])
         self._hint.setText(visible(error.hint)[:1000])
@@ -126,6 +166,13 @@ class NoticeBar(QFrame):
     @Slot()
     def _on_doctor(self) -> None:
         self.doctor_requested.emit(self._errors[-1])
+
+    @Slot()
+    def _on_action(self) -> None:
+        actions = self._actions.get(self._errors[-1], ())
+        for button, action in zip(self._buttons, actions, strict=False):
+            if button is self.sender():
+                action.run()
 
     @Slot()
     def _on_dismissed(self) -> None:

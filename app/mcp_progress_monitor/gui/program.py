@@ -16,6 +16,7 @@ from mcp_progress_monitor.gui.agents.invite_controller import InviteController
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
 from mcp_progress_monitor.gui.confirmations import EndGuard
+from mcp_progress_monitor.gui.crash_notices import CrashNotices
 from mcp_progress_monitor.gui.deferred_startup import loading
 from mcp_progress_monitor.gui.jobs import commands as on_jobs
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
@@ -182,6 +183,7 @@ class Program(WindowProgram):
             models.feed,
             appearance,
         )
+        CrashNotices(window.notices, self.engine, models.feed, window.commands)
         self.jobs = JobsController(self.engine, tasks, self._report, self)
         self.removal = JobRemoval(self._models.jobs, self.jobs, self.undo, self)
         self._job_dialogs = JobDialogs(
