@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 import itertools
+import re
 from collections import Counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.jsonrpc import encode
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered, RequestId
 
-__all__ = ["AUTO", "AutoToken", "Outgoing", "Peer", "TokenChoice", "TokenSource"]
+__all__ = ["AUTO", "AutoToken", "Outgoing", "Peer", "TokenChoice", "TokenSource", "is_generated"]
 
 
 class AutoToken(enum.Enum):
@@ -32,6 +33,14 @@ AUTO = AutoToken.AUTO
 
 TokenChoice: TypeAlias = AutoToken | str | int | None
 """A string or an integer (0 included) to use unchanged, `AUTO`, or None for no token at all."""
+
+
+_GENERATED: Final = re.compile(r"prog-\d+-\d+")
+
+
+def is_generated(token: object) -> bool:
+    """True if `token` looks like one of a `TokenSource`: nobody chose it."""
+    return isinstance(token, str) and _GENERATED.fullmatch(token) is not None
 
 
 class TokenSource:

@@ -21,6 +21,7 @@ from mcp_progress_monitor.protocol.messages import (
     STREAMS,
     is_terminal,
 )
+from mcp_progress_monitor.protocol.peer import is_generated
 from mcp_progress_monitor.tracker.endings import BEFORE_REPLY
 from mcp_progress_monitor.tracker.estimate import as_float
 from mcp_progress_monitor.tracker.job_parts import BLOCKS_SHOWN
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import NotificationReceived, PartReceived
     from mcp_progress_monitor.tracker.snapshot import (
+        Clocks,
         JobDetail,
         JobSnapshot,
         StreamSnapshot,
@@ -52,6 +54,8 @@ CANCEL_REQUESTED: Final = "cancel requested, still working"
 _HOUR: Final = 3600
 _DAY: Final = 86_400
 _CENTURY_S: Final = 3.2e9
+_CONNECTION_ENDED: Final = re.compile(r"The connection ended before [^:(]*(?:: )?(?:The )?")
+_EXIT_CODE: Final = re.compile(r"\(exit code (-?\d+)\)")
 _UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
@@ -109,13 +113,21 @@ def cause(job: JobSnapshot) -> str:
 
 
 def summary(job: JobSnapshot) -> str:
-    """The line below the name: the direction of a server's request, and the arguments."""
+    """The direction of a server's request, and the arguments."""
     return " · ".join(part for part in (direction(job), line(job.summary)) if part)
 
 
 def token(job: JobSnapshot) -> str:
     """The progress token as on the wire: strings unquoted, "none" without one."""
     return "no token" if job.token is None else wire(job.token)
+
+
+def chosen_token(job: JobSnapshot) -> str:
+    """`"token nightly"` if a person or a client chose it; empty for what a program counted."""
+    if job.sender is Side.SERVER or job.token is None or is_generated(job.token):
+        return ""
+    # SDKs use the request's id, which says nothing.
+    return "" if job.token == job.request_id else f"token {token(job)}"
 
 
 def percent(job: JobSnapshot) -> str:
@@ -258,11 +270,34 @@ def moment(when: float) -> str:
     return formatting.clock(when) if is_today else dated
 
 
-def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
-    """The line below the state: time left, rate and elapsed time, or how the job ended.
+def headline(job: JobSnapshot) -> str:
+    """The state at a glance: the time left if it is known, else the state's name and reason."""
+    if job.state is JobState.RUNNING and not _is_silent(job) and job.eta_s is not None:
+        return time_left(job)
+    asked = formatting.count(len(job.questions), "question") if job.questions else ""
+    more = asked if job.state is JobState.NEEDS_YOU else why(job)
+    return f"{state(job)} · {more}" if more else state(job)
 
-    The elapsed time of a running job is left out unless `is_timed`.
-    """
+
+def why(job: JobSnapshot) -> str:
+    """Why we gave a job up, such as `"server exited, code 3"`; else empty."""
+    failure = job.failure
+    if failure is None or failure.where != "local" or job.state is not JobState.LOST:
+        return ""
+    text = _joined_lines(_CONNECTION_ENDED.sub("", failure.lasting)).partition(". ")[0]
+    found = _EXIT_CODE.search(text)
+    if found is None:
+        return text[:1].lower() + text[1:]
+    return f"{text[: found.start()].strip() or 'server exited'}, code {found[1]}"
+
+
+def _is_silent(job: JobSnapshot) -> bool:
+    is_expected = job.tick_count > 0 or not is_stream(job)
+    return is_expected and (job.silent_s >= SILENT_AFTER_S or job.tick_count == 0)
+
+
+def status(job: JobSnapshot) -> str:
+    """The line below the headline: the rate and the time so far, or how the job ended."""
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
     elif is_left_at_server(job):
@@ -274,11 +309,9 @@ def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
         # The state of its cancel, or a near timeout, comes first.
         parts = [answered_in(job), cancelling(job) or near_limit(job), attempts(job)]
         parts.append(received_parts(job))
-        is_silent = job.silent_s >= SILENT_AFTER_S or job.tick_count == 0
-        if is_stream(job) and job.tick_count == 0:
-            is_silent = False
-        parts += [last_tick(job)] if is_silent else [time_left(job), rounded_rate(job)]
-        parts.append(elapsed(job) if is_timed else "")
+        parts.append(last_tick(job) if _is_silent(job) else rounded_rate(job))
+        spent = elapsed(job)
+        parts.append(f"{spent} so far" if spent else "")
     return " · ".join(part for part in parts if part)
 
 
@@ -360,6 +393,17 @@ def near_limit(job: JobSnapshot) -> str:
         return ""
     left_s, limit = min(near, key=operator.itemgetter(0))
     return f"{limit} timeout in {formatting.duration(math.ceil(left_s))}"
+
+
+def nearest_limit(clocks: Clocks) -> str:
+    """`"30 min idle"`, `"42 s total"`, `"No limits"`: the limit that is reached first."""
+    left = (clocks.idle_left_s, "idle"), (clocks.total_left_s, "total")
+    known = [(left_s, limit) for left_s, limit in left if left_s is not None]
+    if not known:
+        return "No limits"
+    left_s, limit = min(known)
+    minutes = math.ceil(left_s / 60)
+    return f"{formatting.number(minutes)} min {limit}" if minutes > 1 else f"{age(left_s)} {limit}"
 
 
 def limit_left(limit: str, left_s: float | None) -> str:
@@ -448,10 +492,13 @@ def mark(text: str, times: int) -> str:
 
 def spoken(job: JobSnapshot) -> str:
     """The whole row as one sentence, for screen readers and as a plain tool tip."""
-    is_task = "" if job.task is None else "task"
-    who = (name(job), is_task, direction(job), server(job))
-    parts = (*who, state(job), amount(job), message(job))
-    return ", ".join(part for part in (*parts, status(job)) if part)
+    kind = "" if job.task is None else "task "
+    client = "" if job.watched_client is None else f", watched in {line(job.watched_client)}"
+    who = " ".join(filter(None, (f"{kind}{name(job)}", direction(job), "on", server(job))))
+    first = state(job) if job.state is JobState.RUNNING else headline(job)
+    said = line(job.message or "") if why(job) else message(job)
+    parts = (first, amount(job), said, time_left(job), status(job))
+    return f"{who}{client}: {', '.join(filter(None, parts))}"
 
 
 # Progress has no unit on the wire. "39.8 of 1400 MB" beside 39,765,000 of 1,400,000,000 shows that
@@ -460,6 +507,7 @@ _READ: Final = 200  # characters of a message
 _AMOUNT: Final = re.compile(
     r"([0-9][0-9.,]*)\s*(?:(?:of|/)\s*([0-9][0-9.,]*)\s*)?([kKMGT]i?B|bytes|B)\b"
 )
+_NUMBER: Final = re.compile(r"[0-9][0-9.,]*")
 _NEAR: Final = 0.02
 _POWERS: Final = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -492,6 +540,18 @@ def unit_of(job: JobSnapshot) -> Unit | None:
         if known and all(_is_near(one * size, value * scale) for one, value in known):
             return Unit(name, size, scale)
     return None
+
+
+def is_count_said(job: JobSnapshot) -> bool:
+    """True if the message itself says the numbers of the progress: `"Row 12 of 32"`."""
+    message = (job.message or "")[:_READ]
+    wanted = {as_float(value) for value in (job.progress, job.total) if value is not None}
+    if not wanted or not message:
+        return False
+    if wanted <= {_parsed(text) for text in _NUMBER.findall(message)}:
+        return True
+    found = None if unit_of(job) is None else _AMOUNT.search(message)
+    return found is not None and (job.total is None or found[2] is not None)
 
 
 def _parsed(text: str) -> float:

@@ -27,9 +27,9 @@ def test_columns_keep_their_widths_where_there_is_room() -> None:
     assert fitted({0: 200, 3: 100}, 300) == {0: 200, 3: 100}
 
 
-def test_columns_shrink_alike_down_to_six_tenths() -> None:
+def test_columns_shrink_alike_down_to_a_least_share() -> None:
     assert fitted({0: 200, 3: 100}, 240) == {0: 160, 3: 80}
-    assert fitted({0: 200, 3: 100}, 10) == {0: 120, 3: 60}
+    assert fitted({0: 200, 3: 100}, 10) == {0: 90, 3: 45}
     assert fitted({}, 10) == {}
 
 

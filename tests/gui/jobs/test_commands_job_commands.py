@@ -10,7 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.commands import Command, Takes, button_tip, carries_out
 from mcp_progress_monitor.gui.every_command import SECTIONS
-from mcp_progress_monitor.gui.jobs import header, job_list, row
+from mcp_progress_monitor.gui.jobs import commands as declared
+from mcp_progress_monitor.gui.jobs import header, job_list
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.commands import JOB_COMMANDS, JOB_MENU, ROW_BUTTONS
 from mcp_progress_monitor.gui.jobs.row import JobRow
@@ -48,7 +49,7 @@ class Carrier:
 def window(qtbot: QtBot, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> MainWindow:
     monkeypatch.setattr(job_list, "JOB_COMMANDS", (*JOB_COMMANDS, ADDED))
     monkeypatch.setattr(job_list, "JOB_MENU", (*JOB_MENU, (ADDED,)))
-    for module in (job_list, row):
+    for module in (job_list, declared):
         monkeypatch.setattr(module, "ROW_BUTTONS", (ADDED, *ROW_BUTTONS))
     monkeypatch.setattr(header, "_BUTTONS", (ADDED,))
     jobs = SECTIONS["jobs"]

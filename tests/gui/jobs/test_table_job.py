@@ -4,19 +4,18 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, QRect
-from PySide6.QtGui import QPaintEvent
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.jobs.columns import Column
-from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
-from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+from mcp_progress_monitor.gui.jobs.delegate import BarPainter, JobDelegate
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.table import ROWS_AT_ONCE, JobTable
-from mcp_progress_monitor.gui.theme import Appearance
-from mcp_progress_monitor.tracker.snapshot import ChangeSet
+from mcp_progress_monitor.gui.theme import Appearance, Tone
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobSnapshot
 from tests.gui.jobs.job_lists import place_of
 from tests.job_stand_ins import FakeJobs, job
 
@@ -265,18 +264,41 @@ def test_rows_that_come_into_sight_by_a_resize_are_made_before_they_are_painted(
     assert made_in_paint == []
 
 
-def test_a_narrow_list_gives_the_room_of_the_server_to_the_progress(
-    jobs: JobsModel, pane: JobList, table: JobTable, qtbot: QtBot, appearance: Appearance
+def test_a_narrow_list_leaves_room_for_the_progress(
+    pane: JobList, table: JobTable, qtbot: QtBot
 ) -> None:
-    header = table.header()
     pane.resize(430, 300)
-    qtbot.waitUntil(lambda: header.isSectionHidden(Column.SERVER))
-    assert header.sectionSize(Column.PROGRESS) > 60
-    other = JobTable(jobs, JobFilter(jobs, jobs), appearance, ())
-    qtbot.addWidget(other)
-    other.resize(1080, 300)
-    assert other.restore_header(table.save_header())
-    assert not other.header().isSectionHidden(Column.SERVER)
-    assert header.isSectionHidden(Column.SERVER)
-    pane.resize(1080, 300)
-    qtbot.waitUntil(lambda: not header.isSectionHidden(Column.SERVER))
+    qtbot.waitUntil(lambda: 60 < table.columnWidth(Column.PROGRESS) < 200)
+
+
+def test_in_a_wide_list_the_bar_ends_and_columns_of_text_grow(
+    pane: JobList, table: JobTable, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = {column: table.columnWidth(column) for column in (Column.JOB, Column.STATUS)}
+    pane.resize(2360, 600)
+    qtbot.waitUntil(lambda: table.columnWidth(Column.PROGRESS) > 600)
+    assert all(table.columnWidth(column) > 1.5 * width for column, width in wide.items())
+    bars: list[float] = []
+
+    def note(_self: BarPainter, _painter: QPainter, area: QRectF, _job: JobSnapshot) -> None:
+        bars.append(area.width())
+
+    monkeypatch.setattr(BarPainter, "paint", note)
+    table.viewport().grab()
+    assert set(bars) == {480.0}
+
+
+def test_buttons_are_painted_where_the_user_is(
+    pane: JobList, table: JobTable, qtbot: QtBot, appearance: Appearance
+) -> None:
+    pane.select(2)
+
+    def has_button(row: int) -> bool:
+        image = table.viewport().grab().toImage()
+        cell, line = table.visualRect(table.model().index(row, Column.ACTIONS)), Tone.TEXT
+        places = ((cell.left() + x, cell.center().y()) for x in range(40))
+        return any(image.pixelColor(*at) == appearance.colour(line) for at in places)
+
+    assert [has_button(row) for row in range(3)] == [False, True, False]
+    pane.select(3)
+    assert [has_button(row) for row in range(3)] == [False, False, True]

@@ -151,7 +151,7 @@ def test_everything_works_by_keys(pane: TimelinePane, qtbot: QtBot) -> None:
         with qtbot.waitSignal(timeline.job_selected) as selected:
             QTest.keyClick(timeline, Qt.Key.Key_Down)
         assert selected.args == [job_id]
-    assert timeline.accessibleDescription().startswith("import, local-db, Done")
+    assert timeline.accessibleDescription().startswith("import on local-db: Done")
     with qtbot.waitSignal(timeline.job_opened) as opened:
         QTest.keyClick(timeline, Qt.Key.Key_Return)
     assert opened.args == [2]

@@ -51,7 +51,7 @@ def test_the_row_of_a_stream_counts_its_events_but_not_its_heartbeats() -> None:
     story.tell(_part(story, request, "notifications/events/heartbeat", cursor="c"))
     found = story.tracker.detail(1, story.now)
     assert found is not None
-    assert jobs.status(found.snapshot, is_timed=False) == "streaming, 2 events"
+    assert jobs.status(found.snapshot).startswith("streaming, 2 events")
     shown = [jobs.part_row(part, 0.0)[0] for part in found.parts]
     assert shown == ['active cursor="c"', 'eventId="e0"', 'eventId="e1"']
 

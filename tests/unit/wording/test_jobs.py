@@ -27,12 +27,12 @@ def test_fractions_are_shown_as_received() -> None:
 
 
 def test_a_job_without_ticks_says_so() -> None:
-    assert job_texts.status(new_job(1, elapsed_s=45.7)) == "no tick yet · 45 s"
+    assert job_texts.status(new_job(1, elapsed_s=45.7)) == "no tick yet · 45 s so far"
 
 
 def test_a_silent_job_says_when_it_was_last_heard_of() -> None:
     assert job_texts.status(job(silent_s=14.2, elapsed_s=200.0)) == (
-        "last tick 14 s ago · 3 min 20 s"
+        "last tick 14 s ago · 3 min 20 s so far"
     )
 
 
@@ -147,7 +147,7 @@ def test_waiting_for_the_next_attempt_is_reported_in_whole_seconds() -> None:
 
 
 def test_a_running_attempt_says_which_it_is() -> None:
-    assert job_texts.status(job(attempt_count=7)).startswith("attempt 7 · 31 s left")
+    assert job_texts.status(job(attempt_count=7)).startswith("attempt 7 · 12/s")
     assert job_texts.state(job(is_automatic=True)) == "Running"
 
 
@@ -249,3 +249,63 @@ def test_a_task_that_was_left_says_where_it_goes_on() -> None:
     theirs = job(task=left, watched_client="Cursor", can_resume_here=True)
     assert job_texts.status(theirs) == "can be resumed here"
     assert job_texts.state(theirs) == "Left on its server"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "31 s left"),
+        ({"eta_s": None}, "Running"),
+        ({"silent_s": 8.0}, "Running"),
+        ({"state": JobState.STALLED}, "Stalled"),
+        ({"state": JobState.NEEDS_YOU, "questions": (7, 9)}, "Needs you · 2 questions"),
+        ({"state": JobState.LOST}, "Lost"),
+    ],
+)
+def test_a_headline_has_the_time_left_first(changes: dict[str, Any], expected: str) -> None:
+    assert job_texts.headline(job(**changes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            "The connection ended before the reply: The server exited (exit code 3)",
+            "server exited, code 3",
+        ),
+        ("The connection ended before the reply (exit code -9)", "server exited, code -9"),
+        (
+            "The connection ended before its task was finished: killed. The task t-1 may still run",
+            "killed",
+        ),
+        ("Disconnected; the reply had not arrived", "disconnected; the reply had not arrived"),
+    ],
+)
+def test_a_lost_job_says_why_briefly(message: str, expected: str) -> None:
+    lost = job(state=JobState.LOST, failure=Failure("local", message))
+    assert job_texts.headline(lost) == f"Lost · {expected}"
+    assert job_texts.why(lost._replace(state=JobState.FAILED)) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_said"),
+    [
+        ({}, True),
+        ({"message": "Row 632"}, False),
+        ({"message": "Row 632", "total": None}, True),
+        ({"message": "Row 633 of 1000"}, False),
+        ({"message": None}, False),
+        ({"progress": None, "total": None}, False),
+        ({"message": "39.8 of 1400 MB", "progress": 39_765_000, "total": 1_400_000_000}, True),
+        ({"message": "39.8 MB done", "progress": 39_765_000, "total": 1_400_000_000}, False),
+    ],
+)
+def test_a_count_is_not_said_twice(changes: dict[str, Any], is_said: bool) -> None:
+    assert job_texts.is_count_said(job(**changes)) is is_said
+
+
+def test_a_token_is_shown_if_somebody_chose_it() -> None:
+    assert job_texts.chosen_token(job(token="nightly")) == "token nightly"
+    assert job_texts.chosen_token(job(token=8)) == "token 8"
+    for counted in ("prog-1795830027533-2", 3, None):  # 3 is the request's id
+        assert job_texts.chosen_token(job(token=counted)) == ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Column(enum.IntEnum):
-    """The columns. The first five are shown by default, the others start hidden."""
+    """The columns; those in `FIRST_SHOWN` are shown by default."""
 
     JOB = 0
     SERVER = 1
@@ -41,7 +41,7 @@ class Column(enum.IntEnum):
     ENDED = 19
 
 
-FIRST_SHOWN: Final = (Column.JOB, Column.SERVER, Column.PROGRESS, Column.STATUS, Column.ACTIONS)
+FIRST_SHOWN: Final = (Column.JOB, Column.PROGRESS, Column.STATUS, Column.ACTIONS)
 
 _URGENCY: Final = {state: place for place, state in enumerate(JobState)}
 
@@ -78,6 +78,10 @@ def _progress_key(job: JobSnapshot) -> tuple[float, float]:
 
 def _status_key(job: JobSnapshot) -> tuple[int, float]:
     return _URGENCY[job.state], job.elapsed_s
+
+
+def _status_text(job: JobSnapshot) -> str:
+    return " · ".join(filter(None, (job_texts.headline(job), job_texts.status(job))))
 
 
 def _message_key(job: JobSnapshot) -> str | None:
@@ -140,7 +144,7 @@ COLUMNS: Final[Mapping[Column, ColumnText]] = {
     Column.JOB: ColumnText("Job", job_texts.name, _name_key),
     Column.SERVER: ColumnText("Server", _server_text, _server_key),
     Column.PROGRESS: ColumnText("Progress", job_texts.amount, _progress_key),
-    Column.STATUS: ColumnText("Status", job_texts.status, _status_key),
+    Column.STATUS: ColumnText("Status", _status_text, _status_key),
     Column.ACTIONS: ColumnText("", _no_text, _start_key),
     Column.STATE: ColumnText("State", job_texts.state, _status_key),
     Column.MESSAGE: ColumnText("Message", job_texts.message, _message_key),

@@ -431,5 +431,11 @@ def _clock(limit: Limit, key: str) -> ClockCommands:
 IDLE_CLOCK: Final = _clock(Limit.IDLE, "F8")
 TOTAL_CLOCK: Final = _clock(Limit.TOTAL, "F9")
 CLOCK_COMMANDS: Final = (*IDLE_CLOCK[1:], *TOTAL_CLOCK[1:])
-ROW_BUTTONS: Final = (ANSWER, RESUME, PICK_UP, CANCEL)
-"""The commands with a button in the rows of jobs that they apply to."""
+ROW_BUTTONS: Final = (ANSWER, RESUME, PICK_UP, CANCEL, REISSUE)
+"""The commands with a button in rows of jobs."""
+
+
+def row_buttons(job: JobSnapshot) -> tuple[Command, ...]:
+    """The buttons in the row of `job`: *Re-issue* where it is over and nothing else applies."""
+    found = tuple(each for each in ROW_BUTTONS[:-1] if each.applies(job))
+    return found or ((REISSUE,) if job.state.is_over and job.is_reissuable else ())

@@ -135,6 +135,9 @@ if TYPE_CHECKING:
 _COUNT_FROM: Final = 230  # pixels of bar column from which the exact count is shown as well
 _BUTTON: Final = 26
 _SPARKS: Final = 72
+_STATUS: Final = 244  # pixels of the status, where the sparkline ends
+_LONGEST_BAR: Final = 480
+_LEAST_ARGUMENTS: Final = 30
 _ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 # Looking flags up and combining them is slow in Python, and is done for every text painted.
 _SMOOTH: Final = QPainter.RenderHint.Antialiasing
@@ -171,6 +174,8 @@ class JobCells:
         self._appearance = appearance
         self._buttons = buttons
         self._bars = BarPainter(appearance)
+        self.names_server = True
+        """False where a column does."""
         self._measured: RowFaces | None = None
         self._ratio = 1.0
         self._is_scale_whole = True
@@ -194,10 +199,13 @@ class JobCells:
         cells: Iterable[tuple[int, int, int]],
         shown: JobRow,
         hovered: str = "",
+        *,
+        is_active: bool = False,
     ) -> None:
         """Paint in the row `place` what `cells` (column, left edge, width) show of a job.
 
-        The button of the command with the id `hovered` is highlighted.
+        The user is at an active row, which shows all its buttons; that of the command with the id
+        `hovered` is highlighted.
         """
         faces, top, height = self._faces(font), place.top(), place.height()
         first = top + (height - faces.height) // 2
@@ -214,7 +222,7 @@ class JobCells:
                 line, room = (top, height), width - 2 * GAP
                 (text,) = shown.cell(column)
                 self._write(row, faces.first, line, left + GAP, room, text, Tone.TEXT, flags)
-            else:
+            elif is_active or shown.cell(Column.ACTIONS).is_due:
                 self._paint_buttons(painter, QRect(left, top, width, height), shown, hovered)
 
     def buttons(self, cell: QRect, shown: JobRow) -> list[tuple[Command, QRect]]:
@@ -222,17 +230,15 @@ class JobCells:
         return button_rects(cell, [each for each in shown.buttons if each in self._buttons])
 
     def _paint_buttons(self, painter: QPainter, cell: QRect, shown: JobRow, hovered: str) -> None:
+        painter.setRenderHint(_SMOOTH)
         for command, area in self.buttons(cell, shown):
-            is_hovered = hovered == command.id
-            if is_hovered:
-                painter.setRenderHint(_SMOOTH)
-                painter.setPen(_NO_PEN)
-                painter.setBrush(self._appearance.ground(Tone.TEXT, 0.14))
-                painter.drawRoundedRect(area, 5, 5)
-                painter.setRenderHint(_SMOOTH, on=False)
-            tone = Tone.TEXT if is_hovered else Tone.MUTED
+            painter.setPen(self._appearance.ground(Tone.TEXT, 0.35))
+            painter.setBrush(self._appearance.ground(Tone.TEXT, 0.2 * (hovered == command.id)))
+            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
             side = area.width() - 10
-            self._draw_icon(painter, area.left() + 5, area.top() + 5, side, command.icon, tone)
+            place = area.left() + 5, area.top() + 5
+            self._draw_icon(painter, *place, side, command.icon, Tone.TEXT)
+        painter.setRenderHint(_SMOOTH, on=False)
 
     def _paint_job(self, row: _Place, left: int, width: int) -> None:
         faces, end = row.faces, left + width
@@ -252,8 +258,25 @@ class JobCells:
         # Names of one server's tools often begin alike, and differ at their ends.
         name = faces.heavy.elided(shown.name, width, in_middle=True)
         self._write(row, faces.heavy, row.first, left, width, name, Tone.TEXT)
-        text, line = shown.summary, row.second
-        self._write(row, faces.second, line, left, end - left, text, Tone.MUTED, is_kept=True)
+        after = faces.heavy.width(name) + GAP
+        if width - after >= _LEAST_ARGUMENTS:
+            text, room = shown.arguments, width - after
+            self._write(row, faces.second, row.first, left + after, room, text, Tone.MUTED)
+        self._paint_origin(row, shown, left, end - left)
+
+    def _paint_origin(self, row: _Place, shown: JobCell, left: int, width: int) -> None:
+        """Paint where a job runs, below its name."""
+        face = row.faces.second
+        if shown.is_watched:
+            side = round(face.height * 0.9)
+            top = _middle(*row.second, side)
+            self._draw_icon(row.painter, left, top + 1, side, "watched", Tone.ACCENT)
+            left, width = left + side + GAP_S, width - side - GAP_S
+        server = shown.server if self.names_server else ""
+        text = f"{server} · {shown.below}" if server and shown.below else server or shown.below
+        # Names of servers, and tokens, differ at their ends.
+        text = face.elided(text, width, in_middle=True)
+        self._write(row, face, row.second, left, width, text, Tone.MUTED, is_kept=True)
 
     def _paint_signs(self, row: _Place, shown: JobCell, end: int) -> int:
         """Paint the number of findings and a task's sign left of `end`; returns their width."""
@@ -293,6 +316,7 @@ class JobCells:
         amount, count, said, tone, _bar = shown
         room = max(faces.first.width("100.0 %"), faces.first.width(amount))
         room = min(room, round(width * 0.7))
+        whole, width = width, min(width, _LONGEST_BAR + GAP + room)
         height = max(6, round(faces.first.height * 0.55))
         top = _middle(*row.first, 0) - height / 2 + 1
         bar = QRectF(left, top, width - room - GAP, height)
@@ -301,6 +325,8 @@ class JobCells:
         self._write(row, faces.first, row.first, right, room, amount, Tone.TEXT, _RIGHT)
         # The message at the left and, where there is room, the exact count at the right.
         face = faces.second
+        if not count:
+            width = whole
         room = face.width(count) + GAP if count else 0
         if width < max(_COUNT_FROM, 2 * room):
             room = 0
@@ -311,13 +337,11 @@ class JobCells:
     def _paint_status(self, row: _Place, left: int, width: int) -> None:
         faces = row.faces
         shown: StatusCell = row.row.cell(Column.STATUS)
-        word, spent, text, tone, sparks = shown
-        room = faces.second.width(spent) + GAP if spent else 0
-        self._write(row, faces.second, row.first, left, width, spent, Tone.MUTED, _RIGHT)
-        self._write(row, faces.first, row.first, left, width - room, word, tone)
+        headline, text, tone, sparks = shown
+        self._write(row, faces.first, row.first, left, width, headline, tone)
         if sparks:
-            before = faces.first.width(word) + GAP
-            self._paint_sparks(row, shown, left + width - room, width - room - before)
+            before, end = faces.first.width(headline) + GAP, min(width, _STATUS)
+            self._paint_sparks(row, shown, left + end, end - before)
         self._write(row, faces.second, row.second, left, width, text, Tone.MUTED)
 
     def _paint_sparks(self, row: _Place, shown: StatusCell, end: int, width: int) -> None:
@@ -331,7 +355,7 @@ class JobCells:
         painter = row.painter
         painter.setRenderHint(_SMOOTH)
         # A pixel wide: of any wider line Qt makes an outline and fills that, five times the work.
-        painter.setPen(self._appearance.ground(shown.tone, 0.7))
+        painter.setPen(self._appearance.ground(row.row.tone, 0.7))
         painter.drawPolyline(
             [
                 QPointF(left + place * step, bottom - height * share)
@@ -415,13 +439,13 @@ class JobDelegate(TipDelegate):
         """Rows have `buttons` where these apply."""
         super().__init__(parent)
         self._appearance = appearance
-        self._cells = JobCells(appearance, buttons)
+        self.cells: Final = JobCells(appearance, buttons)
         self._hovered: tuple[JobId, str] | None = None
         self._pressed: tuple[JobId, str] | None = None
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """Two lines high in every column, so that all rows are equally high."""
-        return self._cells.row_size(option.font)
+        return self.cells.row_size(option.font)
 
     def paint_row(
         self,
@@ -438,7 +462,8 @@ class JobDelegate(TipDelegate):
         if shown is not None:
             over = self._hovered
             hovered = over[1] if over is not None and over[0] == shown.job.id else ""
-            self._cells.paint(painter, place, font, cells, shown, hovered)
+            is_active = bool(state)
+            self.cells.paint(painter, place, font, cells, shown, hovered, is_active=is_active)
 
     def editorEvent(
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
@@ -484,7 +509,7 @@ class JobDelegate(TipDelegate):
     ) -> Command | None:
         if index.column() != Column.ACTIONS:
             return None
-        for command, area in self._cells.buttons(cell, shown):
+        for command, area in self.cells.buttons(cell, shown):
             if area.contains(place.toPoint()):
                 return command
         return None

@@ -71,6 +71,7 @@ GROUP: Final = int(Qt.ItemDataRole.UserRole) + 2
 class JobFilter(QSortFilterProxyModel):
     """Shows the jobs of a group whose constant texts contain all words of a search.
 
+    Requests of a server are folded into the row of the job that they are for.
     Sorting is delegated to `JobsModel`. Progress never triggers filtering.
     """
 
@@ -80,6 +81,8 @@ class JobFilter(QSortFilterProxyModel):
         self._group = JobGroup.ALL
         self._terms: tuple[str, ...] = ()
         self._text_cache: dict[JobId, str] = {}
+        self._folded: list[JobId] = []
+        self._found_below: set[JobId | None] = set()
         self.setDynamicSortFilter(False)
         self.setSourceModel(jobs)
         jobs.groups_changed.connect(self._on_groups_changed)
@@ -101,12 +104,18 @@ class JobFilter(QSortFilterProxyModel):
         """Show only jobs that contain every word of `text`: name, arguments, server, ids."""
         self.beginFilterChange()
         self._terms = tuple(text.casefold().split())
+        self._find_below()
         self.endFilterChange(self.Direction.Rows)
 
     @property
     def is_narrowing(self) -> bool:
         """True if a filter is active."""
         return self._group is not JobGroup.ALL or bool(self._terms)
+
+    @property
+    def _is_partial(self) -> bool:
+        """True if rows of the jobs may be left out."""
+        return self.is_narrowing or self._jobs.has_requests
 
     def job_at(self, index: _Index) -> JobId | None:
         """The job at one of this proxy's indexes."""
@@ -115,17 +124,18 @@ class JobFilter(QSortFilterProxyModel):
     def shown_at(self, row: int) -> JobId | None:
         """The job of one of this proxy's rows; None beyond the end."""
         # Ten times faster than through an index and `data`: painting asks for every row.
-        source = self.mapToSource(self.index(row, 0)).row() if self.is_narrowing else row
+        source = self.mapToSource(self.index(row, 0)).row() if self._is_partial else row
         return self._jobs.job_at(source)
 
     def index_of(self, job: JobId) -> QModelIndex:
-        """The index of a job's first column; invalid if the job is filtered out."""
-        row = self._jobs.row_of(job)
+        """The first column of the row that shows a job; invalid if it is filtered out."""
+        parent = self._jobs.parent_of(job) if self._jobs.is_folded(job) else None
+        row = self._jobs.row_of(job if parent is None else parent)
         return QModelIndex() if row is None else self.mapFromSource(self._jobs.index(row, 0))
 
     def row_of(self, job: JobId) -> int:
         """The row of a job in this proxy; -1 if it is filtered out."""
-        if self.is_narrowing:
+        if self._is_partial:
             return self.index_of(job).row()
         row = self._jobs.row_of(job)  # a thousand times faster than mapFromSource
         return -1 if row is None else row
@@ -143,7 +153,8 @@ class JobFilter(QSortFilterProxyModel):
         job = self._jobs.job_at(source_row)
         if job is None:
             return False
-        return self._is_in_group(job) and self._matches_search(job)
+        is_shown = self._is_in_group(job) and self._matches_search(job)
+        return is_shown and not self._jobs.is_folded(job)
 
     def _is_in_group(self, job: JobId) -> bool:
         if self._group is JobGroup.ALL:
@@ -152,11 +163,16 @@ class JobFilter(QSortFilterProxyModel):
         return state is not None and GROUP_OF_STATE[state] is self._group
 
     def _matches_search(self, job: JobId) -> bool:
-        """Return whether the job matches; a server request also matches through its job."""
-        if not self._terms or self._matches(job):
+        """Return whether the job matches, or what is folded into it, or the job it is for."""
+        if not self._terms or self._matches(job) or job in self._found_below:
             return True
         parent = self._jobs.parent_of(job)
         return parent is not None and self._matches(parent)
+
+    def _find_below(self) -> None:
+        """Find the jobs of which a folded request matches."""
+        found = (job for job in self._folded if self._terms and self._matches(job))
+        self._found_below = {self._jobs.parent_of(job) for job in found}
 
     def _matches(self, job: JobId) -> bool:
         text = self._text_cache.get(job)
@@ -179,7 +195,10 @@ class JobFilter(QSortFilterProxyModel):
 
     @Slot()
     def _on_groups_changed(self) -> None:
-        if self._group is not JobGroup.ALL:
+        folded = self._jobs.folded()
+        if self._group is not JobGroup.ALL or folded != self._folded:
+            self._folded = folded
+            self._find_below()
             self.beginFilterChange()
             self.endFilterChange(self.Direction.Rows)
 

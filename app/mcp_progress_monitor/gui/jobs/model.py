@@ -268,6 +268,28 @@ class JobsModel(QAbstractTableModel):
             }
         return self._listed
 
+    @property
+    def has_requests(self) -> bool:
+        """True if any job is a server's request on behalf of another."""
+        return bool(self._parents)
+
+    def is_folded(self, job: JobId) -> bool:
+        """True for a server's request that the row of its job stands for.
+
+        Not once that job is over: an open question must not be hidden with it.
+        """
+        parent = self.parent_of(job)
+        return parent is not None and not self._is_left_behind(job, parent)
+
+    def folded(self) -> list[JobId]:
+        """The jobs for which rows of others stand."""
+        return [job for job in self._parents if self.is_folded(job)]
+
+    def _is_left_behind(self, job: JobId, parent: JobId) -> bool:
+        own, of_parent = self.settled_state(job), self.settled_state(parent)
+        is_open = own is not None and not own.is_over
+        return is_open and of_parent is not None and of_parent.is_over
+
     def grouping_state(self, job: JobId) -> JobState | None:
         """The state that groups a row: that of the parent job for a server request.
 
@@ -276,9 +298,7 @@ class JobsModel(QAbstractTableModel):
         own, parent = self.settled_state(job), self.parent_of(job)
         if parent is None or own is None:
             return own
-        of_parent = self.settled_state(parent)
-        is_left_behind = of_parent is not None and of_parent.is_over and not own.is_over
-        return own if is_left_behind else of_parent
+        return own if self._is_left_behind(job, parent) else self.settled_state(parent)
 
     def count_by_state(self) -> Mapping[JobState, int]:
         """The number of settled jobs in each state; server requests do not count."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.commands import ROW_BUTTONS
+from mcp_progress_monitor.gui.jobs.commands import CANCEL, row_buttons
 from mcp_progress_monitor.gui.theme import Tone, tone_of
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.common.labels import Badge
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
+_STEADY: Final = 0.5
+"""A rate that stays above this share of the highest draws no sparkline; one jump is no change."""
 SETTLED_AFTER_S: Final = 0.5
 """A job that ends sooner never shows as running: its row must not flash."""
 
@@ -30,10 +32,16 @@ def is_settling(job: JobSnapshot) -> bool:
 
 
 class JobCell(NamedTuple):
-    """The name and the arguments of a job, and its signs."""
+    """The name of a job with its arguments, and its signs, above the server.
+
+    `below` is what else stands there: the client of a watched job, and a token that was chosen.
+    """
 
     name: str
-    summary: str
+    arguments: str
+    server: str
+    below: str
+    is_watched: bool
     state: JobState
     tone: Tone
     is_of_server: bool
@@ -62,13 +70,19 @@ class ProgressCell(NamedTuple):
 
 
 class StatusCell(NamedTuple):
-    """The state, the rates as a sparkline and the time, above what the state means."""
+    """The time left or the state, and rates that vary as a sparkline, above the other figures."""
 
-    state: str
-    elapsed: str
+    headline: str
     status: str
     tone: Tone
     sparks: tuple[float, ...]
+
+
+class ActionsCell(NamedTuple):
+    """The commands that have a button in the row, and if they are shown at all times."""
+
+    buttons: tuple[Command, ...]
+    is_due: bool
 
 
 class JobRow:
@@ -94,14 +108,14 @@ class JobRow:
     @property
     def buttons(self) -> tuple[Command, ...]:
         """The commands that have a button in the row."""
-        made: tuple[Command, ...] = self.cell(Column.ACTIONS)
-        return made
+        made: ActionsCell = self.cell(Column.ACTIONS)
+        return made.buttons
 
     def tip(self, column: Column) -> str:
         """Return the full text of a cell, in several lines."""
         job = self.job
         parts: tuple[str, ...]
-        state = f"{job_texts.state(job)}, {job_texts.amount(job)}".removesuffix(", ")
+        state = ", ".join(filter(None, (job_texts.headline(job), job_texts.amount(job))))
         match column:
             case Column.PROGRESS:
                 said = (job_texts.stream_note(job), job_texts.message(job))
@@ -111,10 +125,12 @@ class JobRow:
                 parts = (job_texts.line(job.connection), job_texts.token(job), client)
             case Column.STATUS:
                 about = (job_texts.status(job), job_texts.exact(job))
-                parts = (state, *about, job_texts.line(job.resume_note), job_texts.marks(job))
+                reason = job_texts.message(job) if job_texts.why(job) else job.resume_note
+                parts = (state, *about, job_texts.line(reason), job_texts.marks(job))
             case Column.JOB:
                 about = (job_texts.summary(job), job_texts.cause(job))
-                parts = (self.cell(Column.JOB).name, *about, job_texts.marks(job))
+                name = self.cell(Column.JOB).name
+                parts = (name, *about, self.tip(Column.SERVER), job_texts.marks(job))
             case _:
                 parts = (COLUMNS[column].text(job),)
         return "\n".join(filter(None, parts))
@@ -134,9 +150,14 @@ def changed_columns(before: JobRow, after: JobRow, columns: Iterable[int]) -> It
 
 def _job_cell(row: JobRow) -> JobCell:
     job = row.job
+    client = job_texts.line(job.watched_client or "")
+    about = (job_texts.direction(job), client, job_texts.chosen_token(job))
     return JobCell(
         job_texts.name(job),
-        job_texts.summary(job),
+        job_texts.line(job.summary),
+        job_texts.server(job),
+        " · ".join(filter(None, about)),
+        job.watched_client is not None,
         job.state,
         row.tone,
         job.sender is Side.SERVER,
@@ -156,33 +177,37 @@ def _server_cell(row: JobRow) -> ServerCell:
 def _progress_cell(row: JobRow) -> ProgressCell:
     job = row.job
     is_calm = job.failure is None or job.state is JobState.RESUMABLE
-    count = job_texts.rounded_count(job) if is_calm and job.fraction is not None else ""
+    is_said = is_calm and job_texts.is_count_said(job)
+    has_count = is_calm and job.fraction is not None and not is_said
+    count = job_texts.rounded_count(job) if has_count else ""
     tone = Tone.MUTED if is_calm else row.tone
     stream = job_texts.fresh_stream_note(job)
     if stream and job.stream is not None and job.stream.is_broken:
         tone = Tone.WARNING
     is_busy = job.fraction is None and not job.state.is_over and not is_settling(job)
     bar = (job.fraction, job.state, row.tone, job.elapsed_s if is_busy else None)
-    message = stream or job_texts.message(job)
-    return ProgressCell(job_texts.amount(job), count, message, tone, bar)
+    # A reason that stands with the state is not said twice.
+    last = job_texts.line(job.message or "") if job_texts.why(job) else job_texts.message(job)
+    amount = "" if is_said and job.fraction is None else job_texts.amount(job)
+    return ProgressCell(amount, count, stream or last, tone, bar)
 
 
 def _status_cell(row: JobRow) -> StatusCell:
-    job, is_over = row.job, row.job.state.is_over
-    is_young = is_settling(job)
-    return StatusCell(
-        job_texts.state(job),
-        "" if is_over or is_young else job_texts.elapsed(job),
-        "" if is_young else job_texts.status(job, is_timed=is_over),
-        row.tone,
-        job.sparks,
-    )
+    job = row.job
+    headline = job_texts.headline(job)
+    is_named = headline.startswith(job_texts.state(job))
+    usual = sorted(job.sparks)[1:-1]
+    sparks = job.sparks if usual and usual[0] < _STEADY * usual[-1] else ()
+    status = "" if is_settling(job) else job_texts.status(job)
+    return StatusCell(headline, status, row.tone if is_named else Tone.TEXT, sparks)
 
 
-def _buttons(row: JobRow) -> tuple[Command, ...]:
-    return (
-        () if is_settling(row.job) else tuple(each for each in ROW_BUTTONS if each.applies(row.job))
-    )
+def _actions_cell(row: JobRow) -> ActionsCell:
+    found = () if is_settling(row.job) else row_buttons(row.job)
+    # Those that wait for the user are offered; others only where the user is.
+    state = row.job.state
+    is_waiting = row.tone is Tone.BAD or state is JobState.RESUMABLE or not state.is_over
+    return ActionsCell(found, is_waiting and found[:1] not in {(), (CANCEL,)})
 
 
 _MADE: Final[Mapping[int, Callable[[JobRow], tuple[object, ...]]]] = {
@@ -190,6 +215,6 @@ _MADE: Final[Mapping[int, Callable[[JobRow], tuple[object, ...]]]] = {
     Column.SERVER: _server_cell,
     Column.PROGRESS: _progress_cell,
     Column.STATUS: _status_cell,
-    Column.ACTIONS: _buttons,
+    Column.ACTIONS: _actions_cell,
 }
 """The cells that are more than the text of their column."""

@@ -29,6 +29,7 @@ from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.row import changed_columns
 from mcp_progress_monitor.gui.theme import (
     ACTIVE,
+    FOCUSED,
     SELECTED,
     UNDER_MOUSE,
     Appearance,
@@ -49,27 +50,25 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.jobs.row import JobRow
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-_LEAST: Final = 0.6  # of its wanted width, below which a column says too little
+_LEAST: Final = 0.45  # of its wanted width, below which a column says too little
 
 
 def fitted(wanted: Mapping[int, int], room: int) -> dict[int, int]:
     """The `wanted` widths, all shrunk by the same share to fit into `room` if possible.
 
-    Never below six tenths: from there on the stretching column shrinks.
+    Never below 45 percent: from there on the stretching column shrinks.
     """
     total = sum(wanted.values())
     share = max(_LEAST, min(1.0, room / total)) if total else 1.0
     return {column: round(width * share) for column, width in wanted.items()}
 
 
-_WIDTHS: Final = {Column.JOB: 270, Column.SERVER: 120, Column.STATUS: 215}
+_WIDTHS: Final = {Column.JOB: 330, Column.SERVER: 120, Column.STATUS: 250}
 _LEAST_JOB: Final = 120
 """A smaller saved width was not set by the user: layouts of earlier versions may have it."""
 _PROGRESS_LEAST: Final = 254  # with the buttons
 _PROGRESS_EASY: Final = 460
-_WITH_SERVER: Final = 560
-"""A narrower list shows no servers, unless the user wants them there."""
-_SHARES: Final = {Column.JOB: 0.45, Column.SERVER: 0.15, Column.STATUS: 0.1}
+_SHARES: Final = {Column.JOB: 0.35, Column.SERVER: 0.1, Column.STATUS: 0.35}
 """Shares of a wide window that the progress column leaves to columns of text."""
 _TWO_BUTTONS: Final = 62
 _UNFITTED: Final = frozenset({Column.PROGRESS, Column.ACTIONS})
@@ -105,7 +104,6 @@ class JobTable(QTreeView):
         self._is_narrowed = False
         self._wanted: dict[int, int] = {}
         self._is_fitting = False
-        self._is_server_dropped = self._keeps_server = False
         self._hover = RowHover(self, is_painted=False)
         self._changed: list[tuple[int, int]] = []
         self._due: set[int] = set()
@@ -139,7 +137,6 @@ class JobTable(QTreeView):
         Shrunk widths would be shrunk again by the next window, until no name could be read.
         """
         self._resize_columns(self._wanted)
-        self._set_server_dropped(is_dropped=False)
         state = self.header().saveState()
         self._fit_columns()
         return state
@@ -284,6 +281,7 @@ class JobTable(QTreeView):
             if left <= area.right() and left + wide > area.left()
         ]
         whole, states = QRect() if region.rectCount() > 1 else area, self._states(sight)
+        self.delegate.cells.names_server = self.header().isSectionHidden(Column.SERVER)
         for row in sight:
             if region.intersects(place):
                 shown = self._jobs.known(self._shown.shown_at(row))
@@ -295,9 +293,12 @@ class JobTable(QTreeView):
 
     def _states(self, sight: range) -> dict[int, int]:
         """The rows with another ground, with their flags of `QStyle.StateFlag`."""
-        chosen, state = self.selectionModel(), SELECTED | (ACTIVE if self.hasFocus() else 0)
+        chosen, focus = self.selectionModel(), self.hasFocus()
+        state = SELECTED | (ACTIVE if focus else 0)
         rows = sight if chosen.hasSelection() else ()
-        return {self._hover.row: UNDER_MOUSE} | {r: state for r in rows if chosen.isRowSelected(r)}
+        current = {self.currentIndex().row(): FOCUSED} if focus else {}
+        selected = {row: state for row in rows if chosen.isRowSelected(row)}
+        return current | {self._hover.row: UNDER_MOUSE} | selected
 
     def _paint_lines(self, painter: QPainter, sight: range, place: QRect) -> None:
         """Paint a hairline below each row, and a bar on the left of that with keyboard focus."""
@@ -372,8 +373,6 @@ class JobTable(QTreeView):
     def _fit_columns(self) -> None:
         """Shrink columns for the progress bar in a narrow window, and widen them in a wide one."""
         header = self.header()
-        is_narrow = self.viewport().width() < self._scaled(_WITH_SERVER)
-        self._set_server_dropped(is_dropped=is_narrow and not self._keeps_server)
         wanted = {
             column: width
             for column, width in self._wanted.items()
@@ -381,16 +380,6 @@ class JobTable(QTreeView):
         }
         room = self.viewport().width() - self._scaled(_PROGRESS_LEAST)
         self._resize_columns(self._widened(fitted(wanted, room), room))
-
-    def _set_server_dropped(self, *, is_dropped: bool) -> None:
-        """Hide the server column where it would take the room of the progress."""
-        header = self.header()
-        if is_dropped == self._is_server_dropped or (
-            is_dropped and header.isSectionHidden(Column.SERVER)
-        ):
-            return
-        self._is_server_dropped = is_dropped
-        header.setSectionHidden(Column.SERVER, is_dropped)
 
     def _widened(self, widths: dict[int, int], room: int) -> dict[int, int]:
         """Let columns of text share the spare width, unless the user has set their widths."""
@@ -437,8 +426,6 @@ class JobTable(QTreeView):
     def _on_column_toggled(self, is_shown: bool) -> None:
         action = self.sender()
         if isinstance(action, QAction):
-            if action.data() == Column.SERVER:
-                self._keeps_server, self._is_server_dropped = is_shown, False
             self._is_fitting = True
             self.header().setSectionHidden(action.data(), not is_shown)
             self._fit_columns()

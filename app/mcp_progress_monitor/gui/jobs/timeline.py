@@ -463,7 +463,8 @@ class JobTimeline(QAbstractScrollArea):
             return ""
         at = self._at(place.x())
         found = [span for span in lane.spans if span.began_at <= at <= span.ended_at]
-        parts = [job_texts.name(lane.snapshot), job_texts.status(lane.snapshot)]
+        job = lane.snapshot
+        parts = [job_texts.name(job), job_texts.headline(job), job_texts.status(job)]
         for span in found if place.x() >= self._left() else ():
             about = job_texts.line(span.text) or span.kind.value
             parts.append(f"{about}: {formatting.duration(span.ended_at - span.began_at)}")
