@@ -29,7 +29,10 @@ async def silent_call(program: Program, idle_s: float) -> None:
     await until(lambda: bool(program.engine.jobs.ids()))
     program.window.open_dock("job")
     program.window.job_pane.show_job(1)
-    await until(program.window.job_pane.header.clocks.isVisible)
+    clocks = program.window.job_pane.header.clocks
+    await until(clocks.button.isVisible)
+    clocks.button.click()
+    assert clocks.isVisible()
 
 
 def status_of_row(program: Program) -> str:

@@ -102,7 +102,7 @@ async def test_the_jobs_pane_of_a_watched_job_offers_nothing_to_send(
         await until(header.isVisible)
         shown = {each.id: header.buttons[each.id].isVisible() for each in (CANCEL, REISSUE)}
         assert shown == {CANCEL.id: False, REISSUE.id: False}
-        assert header._ids.text().startswith("Claude Code, watched · ")  # noqa: SLF001
+        assert header._numbers.text().startswith("watched in Claude Code · ")  # noqa: SLF001
         assert header._eye.isVisible()  # noqa: SLF001
 
 

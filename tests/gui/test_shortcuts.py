@@ -204,7 +204,8 @@ def test_a_changed_key_never_comes_back_in_a_tip(
     window: MainWindow, name: str, title: str, before: str
 ) -> None:
     header = window.job_pane.header
-    (tip,) = [_tip_of(each) for each in _buttons(header) if each.text() == title]
+    buttons = _buttons(window.job_pane)
+    (tip,) = [_tip_of(each) for each in buttons if each.text() == title]
     assert tip.endswith(f"({before})")
     window.shortcuts.set_keys(COMMANDS[name], keys("Ctrl+Alt+7"))
     shown = (JobState.RUNNING, None), (JobState.RESUMABLE, "Cursor"), (JobState.RUNNING, None)

@@ -98,13 +98,21 @@ def test_the_line_of_the_total_has_its_number_however_low_the_pane(
     chart: ProgressChart, height: int, total: int
 ) -> None:
     chart.resize(400, height)
-    chart.show_history(detail(job(total=total), **course(52)))
+    chart.show_history(detail(job(total=total, state=JobState.DONE), **course(52)))
     labels = chart.value_labels()
     assert labels[0][1] == f"{total:,}"
     for place, text in labels:
         assert place.width() >= chart.fontMetrics().horizontalAdvance(text)
         assert chart.rect().contains(place.toAlignedRect())
         assert sum(place.intersects(other) for other, _ in labels) == 1
+
+
+def test_the_axis_of_a_running_job_ends_at_what_is_there(chart: ProgressChart) -> None:
+    chart.resize(400, 400)
+    for state, has_total in ((JobState.RUNNING, False), (JobState.DONE, True)):
+        chart.show_history(detail(job(total=100_000, state=state), **course(52)))
+        labels = [text for _, text in chart.value_labels()]
+        assert ("100,000" in labels) is has_total
 
 
 def test_clearing_forgets_the_job(chart: ProgressChart, appearance: Appearance) -> None:

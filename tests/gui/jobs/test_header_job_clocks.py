@@ -35,6 +35,7 @@ def pane(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobPane:
     made.set_source(source)
     expose(qtbot, made, 640, 260)
     made.show_job(1)
+    made.header.clocks.button.click()
     return made
 
 

@@ -57,7 +57,8 @@ def pane(qtbot: QtBot, source: CountingJobs, appearance: Appearance) -> JobPane:
 
 
 def texts(pane: JobPane) -> list[str]:
-    return [label.text() for label in pane.header.findChildren(QLabel)]
+    parts = (pane.header, pane.request_page)
+    return [label.text() for part in parts for label in part.findChildren(QLabel)]
 
 
 def changed(*jobs: int) -> ChangeSet:
@@ -119,7 +120,9 @@ def test_the_header_shows_everything_as_text(pane: JobPane) -> None:
     assert "Running" in shown
     assert "63.2 %" in shown
     assert "632 / 1,000 · 632 ticks · 31 s left · 12/s · 52 s" in shown
-    assert any(text.startswith("local-db#1 · tools/call · token prog-1 · id 3") for text in shown)
+    pane.tabs.setCurrentWidget(pane.request_page)
+    ids = "local-db#1 · tools/call · token prog-1 · id 3 · started "
+    assert any(text.startswith(ids) for text in texts(pane))
 
 
 def test_a_name_that_does_not_fit_is_read_in_its_tip_as_plain_text(
@@ -280,14 +283,14 @@ def test_a_tick_that_breaks_a_rule_has_a_sign_a_text_and_a_tip(
 
 def test_the_request_is_shown_as_json(pane: JobPane) -> None:
     pane.show_job(1)
-    pane.tabs.setCurrentWidget(pane.request)
+    pane.tabs.setCurrentWidget(pane.request_page)
     model = pane.request.tree.model()
     assert [model.index(row, 0).data() for row in range(model.rowCount())] == ["name", "arguments"]
 
 
 def test_a_value_of_the_request_can_be_shown_whole(pane: JobPane) -> None:
     pane.show_job(1)
-    pane.tabs.setCurrentWidget(pane.request)
+    pane.tabs.setCurrentWidget(pane.request_page)
     assert not pane.request.whole.isVisible()
     pane.request.tree.value_opened.emit("x" * 5_000)
     assert pane.request.whole.isVisible()
@@ -295,8 +298,9 @@ def test_a_value_of_the_request_can_be_shown_whole(pane: JobPane) -> None:
 
 
 def test_another_jobs_request_replaces_the_first(pane: JobPane, source: CountingJobs) -> None:
+    source.put(job(id=2))
     source.details[2] = detail(job(id=2), params={"uri": "file:///a"})
-    pane.tabs.setCurrentWidget(pane.request)
+    pane.tabs.setCurrentWidget(pane.request_page)
     pane.show_job(1)
     pane.show_job(2)
     assert pane.request.tree.model().index(0, 0).data() == "uri"
@@ -328,7 +332,7 @@ def test_the_choice_of_a_part_outlives_ten_updates_a_second(
 def test_the_button_cancels_while_that_can_work(pane: JobPane) -> None:
     pane.show_job(1)
     cancel, reissue = (
-        next(b for b in pane.header.findChildren(QToolButton) if b.text() == text)
+        next(b for b in pane.findChildren(QToolButton) if b.text() == text)
         for text in ("Cancel", "Re-issue")
     )
     cancelled, reissued = asked(pane, CANCEL), asked(pane, REISSUE)
@@ -338,6 +342,19 @@ def test_the_button_cancels_while_that_can_work(pane: JobPane) -> None:
     assert not cancel.isVisible()
     reissue.click()
     assert reissued == [(2,)]
+
+
+def test_the_result_of_a_failed_job_comes_first_and_only_of_that(pane: JobPane) -> None:
+    pane.tabs.setCurrentWidget(pane.ticks)
+    for number, section in ((1, pane.ticks), (2, pane.result), (1, pane.ticks)):
+        pane.show_job(number)
+        assert pane.tabs.currentWidget() is section
+    pane.show_job(2)
+    pane.tabs.setCurrentWidget(pane.attempts)
+    pane.show_job(2)
+    assert pane.tabs.currentWidget() is pane.attempts
+    pane.show_job(1)
+    assert pane.tabs.currentWidget() is pane.attempts
 
 
 def test_a_resumable_job_is_resumed_and_reported_of(pane: JobPane, source: CountingJobs) -> None:
@@ -359,6 +376,7 @@ def test_a_job_of_an_earlier_run_has_no_id_and_names_its_server(
 ) -> None:
     source.put(resumable(3, connection="local-db#0", request_id=None))
     pane.show_job(3)
+    pane.tabs.setCurrentWidget(pane.request_page)
     ids = next(text for text in texts(pane) if "tools/call" in text)
     assert ids.startswith("local-db · tools/call · token prog-1 · started")
 
@@ -411,7 +429,7 @@ def test_a_report_or_the_ticks_of_the_shown_job_can_be_saved(
 ) -> None:
     reported, saved = asked(pane, REPORT), asked(pane, TICKS)
     pane.show_job(1)
-    (button,) = [b for b in pane.header.findChildren(QToolButton) if b.text() == "Save"]
+    (button,) = [b for b in pane.findChildren(QToolButton) if b.text() == "Save"]
     report, ticks = button.menu().actions()
     report.trigger()
     ticks.trigger()
@@ -423,7 +441,7 @@ def test_a_report_or_the_ticks_of_the_shown_job_can_be_saved(
 def test_a_job_without_ticks_has_none_to_be_saved(pane: JobPane, source: CountingJobs) -> None:
     source.details[3] = detail(new_job(3))
     pane.show_job(3)
-    (button,) = [b for b in pane.header.findChildren(QToolButton) if b.text() == "Save"]
+    (button,) = [b for b in pane.findChildren(QToolButton) if b.text() == "Save"]
     report, ticks = button.menu().actions()
     button.menu().aboutToShow.emit()
 

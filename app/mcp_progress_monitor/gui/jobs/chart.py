@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobDetail, JobSnapshot
 
+_LOW: Final = 0.5
+"""Below this share of the total, the value axis of a running job ends at its progress."""
 _LINE_EVERY: Final = 90  # pixels between the lines of the time axis
 _ROW_EVERY: Final = 44  # pixels between the lines of the value axis
 
@@ -25,8 +27,9 @@ _ROW_EVERY: Final = 44  # pixels between the lines of the value axis
 class ProgressChart(QWidget):
     """A line for the last value of each interval, a band between its lowest and highest.
 
-    The total, if known, is a dashed line, a pause between attempts a dotted seam: time is that of
-    work. The interval under the mouse is shown as text. Only `show_history` changes the content.
+    The total is a dashed line, once a running job comes near it; a pause between attempts is a
+    dotted seam: time is that of work. The interval under the mouse is shown as text. Only
+    `show_history` changes the content.
     """
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -35,6 +38,7 @@ class ProgressChart(QWidget):
         self._points: list[ChartPoint] = []  # at seconds of work
         self._seams: list[float] = []
         self._job: JobSnapshot | None = None
+        self._total: float | None = None
         self._times = AxisSpan(0.0, 1.0)
         self._values = AxisSpan(0.0, 1.0)
         self._mouse: QPointF | None = None
@@ -50,9 +54,10 @@ class ProgressChart(QWidget):
         self._points, self._seams = clock.points(), clock.seams
         self._times = span((0.0, max(job.elapsed_s, 0.1)))
         ends = [0.0, *(value for point in self._points for value in (point.low, point.high))]
-        if self._total() is not None:
-            ends.append(self._total() or 0.0)
-        self._values = span(ends)
+        self._total = _total_of(job)
+        if self._total is not None and not job.state.is_over and max(ends) < _LOW * self._total:
+            self._total = None  # far above what is there
+        self._values = span(ends if self._total is None else [*ends, self._total])
         self.setAccessibleDescription(self._in_words())
         self.update()
 
@@ -90,16 +95,10 @@ class ProgressChart(QWidget):
         self._paint_history(painter, area)
         self._paint_reading(painter, area)
 
-    def _total(self) -> float | None:
-        total = None if self._job is None else self._job.total
-        if total is None or not 0 < total <= 1e300:
-            return None
-        return float(total)
-
     def _area(self) -> QRectF:
         """The plot area, with room for labels on the left and below."""
         metrics = self.fontMetrics()
-        total = self._total()
+        total = self._total
         labels = [_label(value) for value in self._values.lines(4)]
         labels += [] if total is None else [formatting.rounded(_plain(total))]
         widest = max(map(metrics.horizontalAdvance, labels), default=0)
@@ -128,7 +127,7 @@ class ProgressChart(QWidget):
     def value_labels(self) -> list[tuple[QRectF, str]]:
         """The value labels and their places; the total's takes precedence."""
         area, height = self._area(), float(self.fontMetrics().height())
-        total = self._total()
+        total = self._total
         named = [] if total is None else [(total, formatting.rounded(_plain(total)))]
         named += [(value, _label(value)) for value in self._rows(area)]
         centres = [self._place(area, 0.0, value).y() for value, _ in named]
@@ -191,7 +190,7 @@ class ProgressChart(QWidget):
             painter.drawLine(QLineF(x, area.top(), x, area.bottom()))
 
     def _paint_total(self, painter: QPainter, area: QRectF) -> None:
-        total = self._total()
+        total = self._total
         if total is None:
             return
         y = self._place(area, 0.0, total).y()
@@ -238,6 +237,11 @@ class ProgressChart(QWidget):
             f"From {_exactly(first.last)} to {_exactly(last.last)} within "
             f"{formatting.duration(self._times.high)}{f', {pauses}' if self._seams else ''}"
         )
+
+
+def _total_of(job: JobSnapshot) -> float | None:
+    total = job.total
+    return float(total) if total is not None and 0 < total <= 1e300 else None
 
 
 class _Distance:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QPainter, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QTabWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mcp_progress_monitor.gui.common.commands import CommandActions, CommandButton, CommandMenu
 from mcp_progress_monitor.gui.common.controls import plain_tip, set_text_colour
@@ -41,27 +49,44 @@ _LEAST_TEXT: Final = 48
 
 
 class JobClocks(QWidget):
-    """Both time limits in one line; hidden for a job that is over or recorded."""
+    """Both time limits in one line, while its `button` is pressed.
+
+    Both are hidden for a job that is over or recorded.
+    """
 
     def __init__(
         self, actions: CommandActions, appearance: Appearance, parent: QWidget | None = None
     ) -> None:
         """`actions` are those of the shown job."""
         super().__init__(parent)
+        self._appearance = appearance
+        self.button: Final = QToolButton(parent)
+        self.button.setCheckable(True)
+        self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setIcon(appearance.icon("state-timed-out"))
+        self.button.setAccessibleName("Time limits")
+        self.button.toggled.connect(self.setVisible)
         self.idle = ClockLine(IDLE_CLOCK, actions, appearance, self)
         self.total = ClockLine(TOTAL_CLOCK, actions, appearance, self)
         self.note = QLabel(self)
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         in_row(self.idle, self.total, (self.note, 1), of=self, margins=0, spacing=GAP_L)
+        self.button.hide()
         self.hide()
 
     def show_job(self, job: JobSnapshot) -> None:
         """Show how much time is left."""
         clocks = job.clocks
-        self.setVisible(clocks is not None)
+        self.button.setVisible(clocks is not None)
+        self.setVisible(clocks is not None and self.button.isChecked())
         if clocks is None:
             return
+        self.button.setText(job_texts.nearest_limit(clocks))
+        lefts = ("idle", clocks.idle_left_s), ("total", clocks.total_left_s)
+        limits = [job_texts.limit_left(*each) for each in lefts]
+        self.button.setToolTip(plain_tip("\n".join(("Show or hide the time limits", *limits))))
         self.idle.show_left(job, clocks.idle_left_s)
         self.total.show_left(job, clocks.total_left_s)
         text = "paused while a question is open" if clocks.is_suspended else ""
@@ -106,7 +131,7 @@ class ClockLine(QWidget):
             button.show_for(job)
 
 
-_BUTTONS: Final = (CANCEL, RESUME, PICK_UP, REISSUE)
+_BUTTONS: Final = (CANCEL, RESUME, PICK_UP)
 _NARROW: Final = 70
 """Digits; in a narrower pane the buttons have no words."""
 _ICON: Final = 20
@@ -129,7 +154,6 @@ class JobHeader(QWidget):
         self._icon = QLabel(self)
         self._name = self._label("Job name", size=_LARGE)
         self._state = self._label("State", size=_LARGE)
-        self._ids = self._label("Server, token and ids")
         self._eye = QLabel(self)
         self._eye.setAccessibleName("Watched")
         self._eye.hide()
@@ -142,11 +166,10 @@ class JobHeader(QWidget):
             CLOCK_COMMANDS, actions.commands, self, appearance, self._shown, id_of=attrgetter("id")
         )
         self.clocks = JobClocks(self._on_clocks, appearance, self)
+        self._save: QToolButton | None = None
         self.buttons: Final = {each.id: CommandButton(each, actions, self) for each in _BUTTONS}
-        self._save = self._make_save_button()
-        self._save.setIcon(appearance.icon("save"))
         # Cut in a narrow pane, where their tool tips have the whole text.
-        self._cut_off = (self._name, self._ids, self._message, self._stream)
+        self._cut_off = (self._name, self._message, self._stream)
         self._lay_out()
         appearance.changed.connect(self._on_appearance_changed)
 
@@ -158,12 +181,11 @@ class JobHeader(QWidget):
         self._icon.setAccessibleName(job.state.value)
         self._put(self._name, row.cell(Column.JOB).name)
         self._put(self._state, job_texts.full_state(job), tone)
-        self._put(self._ids, _ids(job), Tone.MUTED)
         self._eye.setVisible(job.watched_client is not None)
         if job.watched_client is not None:
             self._eye.setPixmap(self._appearance.pixmap("watched", Tone.ACCENT, _EYE, ratio))
             self._eye.setToolTip(plain_tip(watched_texts.why_read_only(job.watched_client)))
-        amount = row.cell(Column.PROGRESS).amount
+        amount = job_texts.amount(job)
         self._put(self._amount, amount)
         self._put(self._numbers, _numbers(job), Tone.MUTED)
         self._numbers.setToolTip(plain_tip(job_texts.exact(job)))
@@ -205,12 +227,22 @@ class JobHeader(QWidget):
         is_narrow = event.size().width() < self.fontMetrics().horizontalAdvance("0") * _NARROW
         style = Qt.ToolButtonStyle
         wanted = style.ToolButtonIconOnly if is_narrow else style.ToolButtonTextBesideIcon
-        for button in (*self.buttons.values(), self._save):
+        found = (*self.buttons.values(), self._save)
+        for button in (each for each in found if each is not None):
             button.setToolButtonStyle(wanted)
 
-    def _make_save_button(self) -> QToolButton:
-        button = QToolButton(self)
+    def add_corner(self, tabs: QTabWidget) -> None:
+        """Put *Re-issue* and *Save* beside the tabs of the pane, after them in the tab order."""
+        corner = QWidget(tabs)
+        again = self.buttons[REISSUE.id] = CommandButton(REISSUE, self._actions, corner)
+        self._save = self._make_save_button(corner)
+        in_row(again, self._save, of=corner, margins=(0, 0, GAP, 0), spacing=GAP_S)
+        tabs.setCornerWidget(corner)
+
+    def _make_save_button(self, parent: QWidget) -> QToolButton:
+        button = QToolButton(parent)
         button.setText("Save")
+        button.setIcon(self._appearance.icon("save"))
         button.setToolTip("Save a report or the ticks")
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -223,23 +255,20 @@ class JobHeader(QWidget):
         return [] if self._row is None else [self._row.job]
 
     def _lay_out(self) -> None:
-        """One line with the essentials, and two with details."""
-        for label in (self._ids, self._numbers):
-            label.setFont(smaller(label.font()))
-        for label in (self._ids, self._message):
-            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        buttons = (*self.buttons.values(), self._save)
-        head = _row(self._icon, self._name, self._state, self._bar, self._amount, *buttons)
+        """One line with the essentials, and one with details; others only if there is a need."""
+        self._numbers.setFont(smaller(self._numbers.font()))
+        self._message.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        parts = (self._icon, self._name, self._state, self._bar, self._amount)
+        head = _row(*parts, *self.buttons.values(), self.clocks.button)
         head.setStretchFactor(self._bar, 1)
-        middle = _row(self._message, self._numbers)
+        middle = _row(self._eye, self._message, self._numbers)
         middle.setStretchFactor(self._message, 1)
-        ids = _row(self._eye, self._ids, self.clocks)
-        ids.setStretchFactor(self._ids, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         layout.setSpacing(2)
-        for row in (head, middle, ids):
+        for row in (head, middle):
             layout.addLayout(row)
+        layout.addWidget(self.clocks)
         layout.addWidget(self._stream)
 
     def _put(self, label: QLabel, text: str, tone: Tone = Tone.TEXT) -> None:
@@ -295,7 +324,8 @@ class _LargeBar(QWidget):
             self._painter.paint(QPainter(self), QRectF(self.rect()), self._job)
 
 
-def _ids(job: JobSnapshot) -> str:
+def request_line(job: JobSnapshot) -> str:
+    """The client, connection, method, token and id of a job's request, and its time."""
     token = job_texts.token(job)
     named = token if job.token is None else f"token {token}"
     is_sent = job.request_id is not None
@@ -309,7 +339,9 @@ def _ids(job: JobSnapshot) -> str:
 
 
 def _numbers(job: JobSnapshot) -> str:
+    client = job.watched_client
     parts = (
+        job_texts.begun_by(job) if client is None else f"watched in {job_texts.line(client)}",
         job_texts.rounded_count(job) if job.fraction is not None else "",
         job_texts.ticks(job),
         job_texts.attempts(job),

@@ -10,17 +10,18 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QStackedLayout, QTabWidget, QWidget
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.gui.common.controls import EmptyNote
+from mcp_progress_monitor.gui.common.controls import EmptyNote, plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.json_view import JsonPage
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
-from mcp_progress_monitor.gui.jobs.header import JobHeader
+from mcp_progress_monitor.gui.jobs.header import JobHeader, request_line
 from mcp_progress_monitor.gui.jobs.history import HistorySection
 from mcp_progress_monitor.gui.jobs.row import JobRow
 from mcp_progress_monitor.gui.jobs.server_requests import ServerRequestsSection
 from mcp_progress_monitor.gui.jobs.task import TaskSection
 from mcp_progress_monitor.gui.jobs.ticks import TicksSection
 from mcp_progress_monitor.gui.results.view import RawOf, ResultView, no_raw
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
@@ -74,9 +75,15 @@ class JobPane(QWidget):
         self._request_of: JobId | None = None
         self.header = JobHeader(appearance, actions, self)
         self.tabs = QTabWidget(self)  # before its pages: Tab goes from its bar to them
+        self.header.add_corner(self.tabs)
         self.history = HistorySection(appearance, self)
         self.ticks = TicksSection(appearance, self)
         self.request = JsonPage(appearance, "Request as a tree", self)
+        self._request_line = plain_label(self)
+        set_text_colour(self._request_line, appearance, Tone.MUTED)
+        self.request_page = QWidget(self)
+        self._usual: QWidget | None = None
+        """The section to go back to after a failed job, whose result comes first."""
         self.result = ResultView(appearance, actions.commands, self, raw_of)
         self.attempts = AttemptsSection(actions, self)
         self.server_requests = ServerRequestsSection(self)
@@ -110,10 +117,25 @@ class JobPane(QWidget):
     @Slot(object)
     def show_job(self, job: JobId | None) -> None:
         """Show `job` from now on; None shows none."""
-        self._job = job
+        if job != self._job:
+            self._job = job
+            self._open_result_of_failed()
         if self.findings is not None:
             self.findings.show_job(job)
         self._refresh()
+
+    def _open_result_of_failed(self) -> None:
+        """Open *Result* of a job that failed, and the section before it for the next job."""
+        if self._source is None or self._job is None:
+            return
+        job = self._source.snapshot(self._job)
+        if job is not None and job.state is JobState.FAILED:
+            usual = self._usual or self.tabs.currentWidget()
+            self.tabs.setCurrentWidget(self.result)
+            self._usual = usual
+        elif job is not None and self._usual is not None:
+            self.tabs.setCurrentWidget(self._usual)
+            self._usual = None
 
     @Slot(object)
     def apply(self, changes: ChangeSet) -> None:
@@ -141,7 +163,10 @@ class JobPane(QWidget):
         tabs.setAccessibleName("Sections of the job")
         tabs.addTab(self.history, "&Progress")
         tabs.addTab(self.ticks, "&Ticks")
-        tabs.addTab(self.request, "Re&quest")
+        parts = (self._request_line, (self.request, 1))
+        in_column(*parts, of=self.request_page, margins=0, spacing=0)
+        self._request_line.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        tabs.addTab(self.request_page, "Re&quest")
         tabs.addTab(self.result, "Resu&lt")
         tabs.addTab(self.attempts, "&Attempts")
         tabs.addTab(self.server_requests, "Quest&ions")
@@ -190,8 +215,9 @@ class JobPane(QWidget):
             self.server_requests.show_detail(detail, self._source.detail)
         elif section is self.result:
             self.result.show_result(detail.snapshot, detail.answer)
-        elif section is self.request and self._request_of != self._job:
+        elif section is self.request_page and self._request_of != self._job:
             self._request_of = self._job
+            self._request_line.setText(request_line(detail.snapshot))
             raw = partial(self._raw_of, detail.snapshot.request)
             self.request.show_value(detail.params, raw)
 
@@ -212,4 +238,5 @@ class JobPane(QWidget):
 
     @Slot(int)
     def _on_section_chosen(self, _place: int) -> None:
+        self._usual = None
         self._refresh()
