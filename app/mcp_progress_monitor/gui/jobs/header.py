@@ -339,17 +339,17 @@ def request_line(job: JobSnapshot) -> str:
 
 
 def _numbers(job: JobSnapshot) -> str:
-    client = job.watched_client
+    client, count, spent = job.watched_client, job_texts.rounded_count(job), job_texts.elapsed(job)
     parts = (
         job_texts.begun_by(job) if client is None else f"watched in {job_texts.line(client)}",
-        job_texts.rounded_count(job) if job.fraction is not None else "",
+        "" if job.fraction is None or job_texts.is_count_said(job) else count,
         job_texts.ticks(job),
         job_texts.attempts(job),
         job_texts.saved(job) if job.state is JobState.RESUMABLE else "",
         job_texts.next_attempt(job),
         job_texts.time_left(job),
         job_texts.rounded_rate(job),
-        job_texts.elapsed(job),
+        f"{spent} so far" if spent and not job.state.is_over else spent,
         job_texts.last_tick(job) if job.silent_s >= job_texts.SILENT_AFTER_S else "",
     )
     return " · ".join(part for part in parts if part)

@@ -13,14 +13,14 @@ from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.gui.common.commands import Command
     from mcp_progress_monitor.gui.common.labels import Badge
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
-_STEADY: Final = 0.5
-"""A rate that stays above this share of the highest draws no sparkline; one jump is no change."""
+_STEADY: Final = 0.75
+"""A rate draws no sparkline if its lower quartile is above this share of the upper one."""
 SETTLED_AFTER_S: Final = 0.5
 """A job that ends sooner never shows as running: its row must not flash."""
 
@@ -196,10 +196,15 @@ def _status_cell(row: JobRow) -> StatusCell:
     job = row.job
     headline = job_texts.headline(job)
     is_named = headline.startswith(job_texts.state(job))
-    usual = sorted(job.sparks)[1:-1]
-    sparks = job.sparks if usual and usual[0] < _STEADY * usual[-1] else ()
     status = "" if is_settling(job) else job_texts.status(job)
-    return StatusCell(headline, status, row.tone if is_named else Tone.TEXT, sparks)
+    tone = row.tone if is_named else Tone.TEXT
+    return StatusCell(headline, status, tone, job.sparks if _varies(job.sparks) else ())
+
+
+def _varies(sparks: Sequence[float]) -> bool:
+    """Return whether a rate varies for more than a moment: by its quartiles."""
+    ordered, count = sorted(sparks), len(sparks)
+    return count > 0 and ordered[count // 4] < _STEADY * ordered[3 * count // 4]
 
 
 def _actions_cell(row: JobRow) -> ActionsCell:
