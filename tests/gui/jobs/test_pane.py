@@ -61,6 +61,10 @@ def texts(pane: JobPane) -> list[str]:
     return [label.text() for part in parts for label in part.findChildren(QLabel)]
 
 
+def corner_of(pane: JobPane) -> list[QToolButton]:
+    return pane.tabs.cornerWidget().findChildren(QToolButton)
+
+
 def changed(*jobs: int) -> ChangeSet:
     return ChangeSet(progressed=frozenset(jobs))
 
@@ -429,7 +433,7 @@ def test_a_report_or_the_ticks_of_the_shown_job_can_be_saved(
 ) -> None:
     reported, saved = asked(pane, REPORT), asked(pane, TICKS)
     pane.show_job(1)
-    (button,) = [b for b in pane.findChildren(QToolButton) if b.text() == "Save"]
+    (button,) = [b for b in corner_of(pane) if b.text() == "Save"]
     report, ticks = button.menu().actions()
     report.trigger()
     ticks.trigger()
@@ -441,7 +445,7 @@ def test_a_report_or_the_ticks_of_the_shown_job_can_be_saved(
 def test_a_job_without_ticks_has_none_to_be_saved(pane: JobPane, source: CountingJobs) -> None:
     source.details[3] = detail(new_job(3))
     pane.show_job(3)
-    (button,) = [b for b in pane.findChildren(QToolButton) if b.text() == "Save"]
+    (button,) = [b for b in corner_of(pane) if b.text() == "Save"]
     report, ticks = button.menu().actions()
     button.menu().aboutToShow.emit()
 
