@@ -21,12 +21,13 @@ from mcp_progress_monitor.catalogue.catalogue import FILE_NAME
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.protocol.frames import Channel
-from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.store.resumes import FILE
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.acting import ERAS, User, acting, command, done, refused, saved, unasked
 from tests.integration.asking_server import asking
 from tests.integration.commands import linux_only, run
+from tests.integration.http_servers import http_server
 from tests.integration.resumable import Place, saved_tokens, whole
 from tests.integration.tapping import events, frames_of, raws, recorded, recordings, tap_command
 from tests.patience import PATIENCE_S, until
@@ -329,6 +330,26 @@ async def test_a_job_of_another_client_is_resumed_on_the_saved_server(place: Pla
         resumed = await done(agent, "resume", job=job["job"])
     assert resumed["job"]["progress"] == 10
     assert len(place.chunks()) == 10
+
+
+async def test_a_server_that_asks_the_user_to_sign_in_is_given_up(place: Place) -> None:
+    unasked(place.data_dir)
+    async with http_server("--oauth") as server:
+        remote = HttpDefinition(name="remote", url=server.url, auth="oauth")
+        saved(place.data_dir, remote)
+        async with acting(place.data_dir) as agent:
+            with anyio.fail_after(PATIENCE_S):
+                text = await refused(agent, "call", server="remote", tool="known_total")
+    assert "asks the user to sign in" in text
+
+
+async def test_a_server_over_http_is_called(place: Place) -> None:
+    unasked(place.data_dir)
+    async with http_server() as server:
+        saved(place.data_dir, HttpDefinition(name="remote", url=server.url))
+        async with acting(place.data_dir) as agent:
+            answer = await done(agent, "call", server="remote", tool="known_total", arguments=OURS)
+    assert answer["job"]["state"] == "Done"
 
 
 async def test_a_server_and_a_recording_are_checked(place: Place) -> None:

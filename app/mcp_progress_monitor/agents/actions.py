@@ -59,6 +59,7 @@ _log = logging.getLogger(__name__)
 MOST_AT_ONCE: Final = 8
 _KEPT: Final = 100
 _POLL_S: Final = 0.5
+_SAVES_S: Final = 20.0
 _NAMES: Final = 1_000
 _CANCEL_GRACE_S: Final = 1.0
 _ANSWER_S: Final = 600.0
@@ -121,6 +122,7 @@ class Action:
         self._engine: Engine | None = None
         self._happened = anyio.Event()
         self._to_cancel = anyio.Event()
+        self._scope = anyio.CancelScope()
         self._tasks: TaskGroup | None = None
 
     @property
@@ -193,23 +195,22 @@ class Action:
         stop = engine.subscribe(self._on_update)
         try:
             async with anyio.create_task_group() as self._tasks:
-                scope = anyio.CancelScope()
-                self._tasks.start_soon(self._cancel_when_asked, engine, scope)
-                with scope:
+                self._tasks.start_soon(self._cancel_when_asked, engine)
+                with self._scope:
                     try:
                         await self._work(engine, self)
                     except UserError as error:
                         self.error = error.details
                 self._tasks.cancel_scope.cancel()
-            if scope.cancelled_caught:
-                self.error = ErrorDetails("It was cancelled")
+            if self._scope.cancelled_caught:
+                self.error = self.error or ErrorDetails("It was cancelled")
         finally:
             stop()
 
-    async def _cancel_when_asked(self, engine: Engine, scope: anyio.CancelScope) -> None:
+    async def _cancel_when_asked(self, engine: Engine) -> None:
         await self._to_cancel.wait()
         if self.job is None or not self.has_job or not self.has_begun:
-            scope.cancel()
+            self._scope.cancel()
             return
         try:
             await engine.calls.cancel(self.job, "Cancelled by the agent")
@@ -227,6 +228,10 @@ class Action:
             self.job = None if first is None else first.id
         if self.job is not None:
             self.snapshot = engine.jobs.snapshot(self.job)
+        if any(engine.servers.snapshot(name).sign_in for name in update.servers):
+            hint = "The user can sign in by connecting it in the window."
+            self.error = ErrorDetails("The server asks the user to sign in", hint=hint)
+            self._scope.cancel()
         for number in update.questions:
             question = engine.questions.find(number)
             if question is not None and not question.ended:
@@ -394,8 +399,9 @@ class Actions:
         return self._begun(Action(agent, work, has_job=False))
 
     async def save_what_ended(self) -> None:
-        """Save the tokens that ended recordings of other clients leave."""
-        await save_what_ended(self.data_dir)
+        """Save the tokens that ended recordings of other clients leave, but not for long."""
+        with anyio.move_on_after(_SAVES_S):
+            await save_what_ended(self.data_dir)
 
     def _begun(self, action: Action) -> Action:
         going_on = sum(not each.over.is_set() for each in self.all())
