@@ -16,6 +16,7 @@ from mcp_progress_monitor.audit.access import turn
 from mcp_progress_monitor.audit.log import AuditReader, live_count
 from tests.integration.commands import run
 from tests.integration.tapping import recordings, tap_command, until
+from tests.integration.terminals import Terminal
 from tests.patience import PATIENCE_S
 
 _PROGRAM = (sys.executable, "-m", "mcp_progress_monitor")
@@ -141,6 +142,48 @@ def test_nothing_is_changed_unless_somebody_agrees(cursor: Path) -> None:
     assert str(cursor) in shown.out
     assert "No servers chosen" in unasked.err
     assert cursor.read_text() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize(
+    ("typed", "servers"),
+    [("2 other", ["notes", "other"]), ("db,notes", ["db", "notes"]), ("all", [])],
+)
+def test_on_a_terminal_the_servers_are_asked_for(
+    cursor: Path, tmp_path: Path, typed: str, servers: list[str]
+) -> None:
+    data = saved(tmp_path)
+    with Terminal("mcp", "install", "cursor", "--data-dir", str(data)) as user:
+        user.expect("1. db, saved in this program")
+        user.expect("2. notes, saved in this program")
+        user.expect("Numbers or names, or all: ")
+        user.type(typed)
+        user.expect("Let Cursor read the recorded traffic of")
+        user.expect("Add it?")
+        user.type("y")
+        assert user.end() == 0
+    args = json.loads(cursor.read_text())["mcpServers"]["mcp-progress-monitor"]["args"]
+    flags = [word for name in servers for word in ("--server", name)]
+    assert args[args.index("mcp") :] == ["mcp", "--data-dir", str(data), *flags]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_without_a_server_nothing_is_added(cursor: Path, tmp_path: Path) -> None:
+    before = cursor.read_text()
+    with Terminal("mcp", "install", "cursor", "--data-dir", str(saved(tmp_path))) as user:
+        user.expect("Numbers or names, or all: ")
+        user.type("")
+        assert user.end() == 5
+    assert cursor.read_text() == before
+
+
+def saved(folder: Path) -> Path:
+    """A data folder with two servers."""
+    data = folder / "data"
+    data.mkdir(0o700)
+    servers = {name: {"command": name} for name in ("db", "notes")}
+    (data / "servers.json").write_text(json.dumps({"mcpServers": servers}))
+    return data
 
 
 def test_a_client_that_is_not_here_is_named(cursor: Path) -> None:

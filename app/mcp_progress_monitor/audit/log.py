@@ -45,13 +45,17 @@ _OPENED: Final = (
 
 
 class Beginning(Validated):
-    """The process began; without `servers`, the agent may read all."""
+    """The process began; without `servers`, the agent may read all.
+
+    With `acts`, it may also act on those that the user approved.
+    """
 
     kind: Literal["began"] = "began"
     when: float
     pid: int
     version: str = __version__
     servers: tuple[str, ...] = ()
+    acts: bool = False
     removed: int = 0
     """Readings that were removed because the file was full."""
 
@@ -98,10 +102,12 @@ class AuditLog:
     A data folder that does not exist is not created: there is nothing to read in it.
     """
 
-    def __init__(self, data_dir: Path, servers: Iterable[str] = ()) -> None:
+    def __init__(
+        self, data_dir: Path, servers: Iterable[str] = (), *, acts: bool = False
+    ) -> None:
         self._folder = data_dir / FOLDER
         self._beginning = Beginning(
-            when=time.time(), pid=os.getpid(), servers=tuple(sorted(servers))
+            when=time.time(), pid=os.getpid(), servers=tuple(sorted(servers)), acts=acts
         )
         stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._beginning.when))
         part = int(self._beginning.when % 1 * 1_000_000)

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import functools
-import os
 import shlex
-import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 import click
 
 from mcp_progress_monitor import paths
-from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
-from mcp_progress_monitor.catalogue.client_files import found_files
 from mcp_progress_monitor.catalogue.clients import client_of
-from mcp_progress_monitor.catalogue.writing import write_file
-from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
+from mcp_progress_monitor.cli.asking.terminal import ask_line, confirm, terminal_of_user
+from mcp_progress_monitor.cli.calls.configured import saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import print_out
+from mcp_progress_monitor.engine.agent_entry import NAME, AgentEntry, client_files, readable_servers
+from mcp_progress_monitor.engine.client_taps import find_servers
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import one_line, visible
-from mcp_progress_monitor.path_checks import absolute, home
-from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.path_checks import absolute, here
 from mcp_progress_monitor.wording.clients import added_text
 
 if TYPE_CHECKING:
+    from mcp_progress_monitor.cli.asking.terminal import Keyboard
     from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.cli.orders import AgentInstallOrder, AgentsOrder
-
-_ENTRY: Final = "mcp-progress-monitor"
 
 
 def print_skill() -> int:
@@ -61,47 +57,66 @@ def serve_agents(common: CommonOptions, order: AgentsOrder) -> int:
         from mcp_progress_monitor.agents.action_tools import add_actions  # with the engine
 
         add = functools.partial(add_actions, sources)
-    anyio.run(made(sources, Auditing(folder, servers), add).run_stdio_async)
+    auditing = Auditing(folder, servers, acts=order.acts)
+    anyio.run(made(sources, auditing, add).run_stdio_async)
     return ExitCode.DONE
 
 
 def install_agents(common: CommonOptions, order: AgentInstallOrder) -> int:
-    """Add the server to a client's configuration; asks if neither servers nor --all are given.
+    """Add the server to a client's configuration; asks for servers if there is no choice yet.
 
     `CommandFailed` with code 2 if the client is not on this computer, with code 8 if its file
     cannot be written. A usage error without a terminal to ask on.
     """
     client = client_of(order.client)
-    command, *arguments = [*paths.program_command(), *_arguments(common, order)]
-    found = found_files(home(), os.environ, sys.platform)
-    path = next((e.path for e in found if e.client.key == client.key and not e.is_shared), None)
+    path = client_files().get(client.key)
+    folder = None if common.data_dir is None else absolute(common.data_dir)
+    entry = AgentEntry(order.names, folder, order.acts)
     if path is None:
         what = f"No configuration of {client.title} was found on this computer"
         hint = f"Start {client.title} once, or add this server by hand: "
-        details = ErrorDetails(what, "", hint + shlex.join([command, *arguments]))
+        details = ErrorDetails(what, "", hint + shlex.join(entry.command))
         raise CommandFailed(ExitCode.USAGE, details)
-    which = ", ".join(map(one_line, order.names)) or "all servers"
-    acts = ", and act on those you approved," if order.acts else ""
-    title = f"Let {client.title} read the recorded traffic{acts} of {which}?"
-    shown = (f"File: {visible(str(path))}", f"Server: {shlex.join([command, *arguments])}")
-    if order.is_dry_run:
-        print_out("\n".join((title, *shown, "")))
-        return ExitCode.DONE
-    if not (order.names or order.takes_all):
+    keyboard = None
+    if not (order.names or order.takes_all or order.is_dry_run):
         keyboard = terminal_of_user()
         if keyboard is None:
             raise click.UsageError("No servers chosen. Give their names, or --all.")
-        if not confirm(keyboard, title, shown, "Add it?"):
+        chosen = _chosen(keyboard, common)
+        if chosen is None:
             return ExitCode.CANCELLED
-    entry = CatalogueEntry(StdioDefinition(name=_ENTRY, command=command, args=tuple(arguments)))
+        entry = entry._replace(servers=chosen)
+    which = ", ".join(map(one_line, entry.servers)) or "all servers"
+    acts = ", and act on those you approved," if order.acts else ""
+    title = f"Let {client.title} read the recorded traffic{acts} of {which}?"
+    shown = (f"File: {visible(str(path))}", f"Server: {shlex.join(entry.command)}")
+    if order.is_dry_run:
+        print_out("\n".join((title, *shown, "")))
+        return ExitCode.DONE
+    if keyboard is not None and not confirm(keyboard, title, shown, "Add it?"):
+        return ExitCode.CANCELLED
     with failing(ExitCode.UNWRITABLE):
-        written = write_file([entry], client, path)
-    print_out(f"{added_text(_ENTRY, client, path, written.kept)}\n")
+        written = entry.write(client, path)
+    print_out(f"{added_text(NAME, client, path, written.kept)}\n")
     return ExitCode.DONE
 
 
-def _arguments(common: CommonOptions, order: AgentInstallOrder) -> list[str]:
-    folder = common.data_dir
-    own = [] if folder is None else ["--data-dir", str(absolute(folder))]
-    own += ["--allow-actions"] if order.acts else []
-    return ["mcp", *own, *(word for name in order.names for word in ("--server", name))]
+def _chosen(keyboard: Keyboard, common: CommonOptions) -> tuple[str, ...] | None:
+    """Ask which servers the agent may read: none named means all, None that none was chosen."""
+    saved = [entry.name for entry in saved_servers(common).entries()]
+    servers = readable_servers(saved, (), find_servers(here()).servers, here())
+    usual = tuple(server.name for server in servers if server.is_here)
+    lines = [
+        f"{number}. {server.name}, {server.where}{', of this project' if server.is_here else ''}"
+        for number, server in enumerate(servers, 1)
+    ]
+    default = f" [{', '.join(usual)}]" if usual else ""
+    title, prompt = "Which servers may the agent read?", f"Numbers or names, or all{default}"
+    typed = ask_line(keyboard, title, lines, prompt)
+    words = (typed or "").replace(",", " ").split()
+    if words == ["all"]:
+        return ()
+    if not words:
+        return (usual or None) if typed is not None else None
+    by_number = {str(number): server.name for number, server in enumerate(servers, 1)}
+    return tuple(dict.fromkeys(by_number.get(word, word) for word in words))

@@ -32,11 +32,13 @@ NAME: Final = "mcp-progress-monitor"
 class AgentEntry(NamedTuple):
     """A choice of the user's: which servers an agent may read, all without `servers`.
 
-    `data_dir` has the recordings; None for the default folder.
+    `data_dir` has the recordings; None for the default folder. With `acts`, the agent may also act
+    on those of the servers that the user approved.
     """
 
     servers: tuple[str, ...] = ()
     data_dir: Path | None = None
+    acts: bool = False
 
     @property
     def command(self) -> list[str]:
@@ -44,6 +46,7 @@ class AgentEntry(NamedTuple):
         words = [*paths.program_command(), "mcp"]
         if self.data_dir is not None:
             words += ["--data-dir", str(self.data_dir)]
+        words += ["--allow-actions"] if self.acts else []
         return [*words, *(word for name in self.servers for word in ("--server", name))]
 
     @property

@@ -16,7 +16,7 @@ from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.formatting import elide, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from typing import TextIO
 
 _POLL_S = 0.05
@@ -172,13 +172,25 @@ def confirm(
     """Ask a yes-or-no question outside an event loop; the end of input means no."""
     dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
     ask = partial(dialogue.choose, prompt, ("yes", "no"), default=default)
+    return _answer(dialogue, title, lines, ask) == "yes"
+
+
+def ask_line(keyboard: Keyboard, title: str, lines: Iterable[str], prompt: str) -> str | None:
+    """Ask for a line outside an event loop; None at the end of input."""
+    dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
+    return _answer(dialogue, title, lines, partial(dialogue.ask, prompt))
+
+
+def _answer(
+    dialogue: Dialogue, title: str, lines: Iterable[str], ask: Callable[[], Awaitable[str]]
+) -> str | None:
     try:
         dialogue.begin(title)
         for line in lines:
             dialogue.say_in_full(line)
-        return anyio.run(ask) == "yes"
+        return anyio.run(ask)
     except HungUpError:
-        return False
+        return None
 
 
 def _marked(word: str, *, is_default: bool) -> str:
