@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
@@ -15,12 +16,14 @@ from mcp_progress_monitor.process_lock import process_lock
 from mcp_progress_monitor.validation import Validated, described
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
 FOLDER: Final = "agents"
 """The subfolder of the data folder with the switch and the logs."""
+_OFF: Final = "off"
+"""A file that turns reading off for all: it can be created on a full disk."""
 _FILE: Final = "access.json"
 _MOST_BYTES: Final = 100_000
 _PATIENCE_S: Final = 5.0
@@ -53,24 +56,39 @@ def load_access(data_dir: Path) -> AgentAccess:
     Raises:
         UserError: it cannot be read.
     """
-    path = data_dir / FOLDER / _FILE
+    folder = data_dir / FOLDER
     try:
-        if path_kind(path) is PathKind.OTHER:  # reading a pipe would block forever
-            raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # told as others
+        return _names(folder).model_copy(update={"is_off": _has_mark(folder)})
+    except ValidationError as error:
+        raise _unreadable(folder, described(error)) from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(folder, getattr(error, "strerror", None) or str(error)) from error
+
+
+def _has_mark(folder: Path) -> bool:
+    try:
+        (folder / _OFF).lstat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _names(folder: Path) -> AgentAccess:
+    """The names that are off. `OSError`, `ValidationError` if they cannot be read."""
+    path = folder / _FILE
+    if path_kind(path) is PathKind.OTHER:  # reading a pipe would block forever
+        raise OSError("It is a device or a pipe, not a file")
+    try:
         with path.open("rb") as file:
             return AgentAccess.model_validate_json(file.read(_MOST_BYTES))
     except FileNotFoundError:
         return AgentAccess()
-    except ValidationError as error:
-        raise _unreadable(path, described(error)) from error
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, getattr(error, "strerror", None) or str(error)) from error
 
 
-def turn(data_dir: Path, *, is_on: bool, name: str | None = None) -> AgentAccess:
-    """Turn reading on or off, for agents of one name or for all, and return the new state.
+def turn(data_dir: Path, *, is_on: bool, name: str | None = None) -> None:
+    """Turn reading on or off, for agents of one name or for all.
 
-    A file that cannot be read is replaced.
+    Turned on for all, names that cannot be read are replaced.
 
     Raises:
         UserError: it cannot be saved.
@@ -78,24 +96,33 @@ def turn(data_dir: Path, *, is_on: bool, name: str | None = None) -> AgentAccess
     folder = data_dir / FOLDER
     try:
         private_file.make_folder(folder)
-        with _locked(folder):
-            try:
-                before = load_access(data_dir)
-            except UserError:
-                before = AgentAccess(is_off=True)
-            if name is None:
-                after = before.model_copy(update={"is_off": not is_on})
-            else:
-                others = [each for each in before.names_off if each != name]
-                names = tuple(others if is_on else [*others, name])
-                after = before.model_copy(update={"names_off": names})
-            private_file.put(folder / _FILE, after.model_dump_json().encode() + b"\n")
-    except OSError as error:
+        if name is None:
+            _turn_all(folder, is_on=is_on)
+        else:
+            with _locked(folder):
+                others = [each for each in _names(folder).names_off if each != name]
+                _save(folder, others if is_on else [*others, name])
+    except (OSError, ValueError) as error:  # a `ValidationError` is a `ValueError`
         what = f"Cannot turn {'on' if is_on else 'off'} reading for agents"
         hint = "Check the folder's permissions and the free disk space, or end the agents."
-        reason = error.strerror or str(error)
-        raise UserError(ErrorDetails(what, str(folder / _FILE), hint, reason)) from error
-    return after
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(ErrorDetails(what, str(folder), hint, reason)) from error
+
+
+def _turn_all(folder: Path, *, is_on: bool) -> None:
+    if not is_on:
+        os.close(os.open(folder / _OFF, os.O_WRONLY | os.O_CREAT, 0o600))
+        return
+    try:
+        _names(folder)
+    except (OSError, ValueError):
+        _save(folder, ())
+    (folder / _OFF).unlink(missing_ok=True)
+
+
+def _save(folder: Path, names: Iterable[str]) -> None:
+    content = AgentAccess(names_off=tuple(names)).model_dump_json(include={"names_off"})
+    private_file.put(folder / _FILE, content.encode() + b"\n")
 
 
 @contextlib.contextmanager
@@ -110,7 +137,10 @@ def _locked(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _unreadable(path: Path, reason: str) -> UserError:
+def _unreadable(folder: Path, reason: str) -> UserError:
     what = "Cannot read the switch for agents, so no agent may read"
-    hint = "Turn reading on or off in the window under Servers, Agents."
-    return UserError(ErrorDetails(what, str(path), hint, reason))
+    hint = (
+        "The user can tick Agents may read, in the window under Servers, Agents. Agents that were"
+        " turned off one by one may then read again."
+    )
+    return UserError(ErrorDetails(what, str(folder / _FILE), hint, reason))

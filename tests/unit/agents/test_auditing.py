@@ -126,7 +126,7 @@ async def test_a_wait_ends_when_reading_is_turned_off(tmp_path: Path) -> None:
 
 
 async def test_a_switch_that_cannot_be_read_is_off(tmp_path: Path) -> None:
-    turn(tmp_path, is_on=True)
+    turn(tmp_path, is_on=True, name="zed")
     (tmp_path / "agents" / "access.json").write_text("?")
     async with asking(tmp_path) as client:
         assert "Cannot read the switch" in await turned_off(client, "jobs")

@@ -39,10 +39,12 @@ def test_the_switch_for_all_keeps_the_single_ones(tmp_path: Path) -> None:
     assert load_access(tmp_path).names_off == ("cursor",)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"is_off": 3}', b"\xff" * 200_000])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"names_off": 3}', b"\xff" * 200_000])
 def test_nobody_may_read_while_the_switch_cannot_be_read(tmp_path: Path, content: bytes) -> None:
-    turn(tmp_path, is_on=True)
+    turn(tmp_path, is_on=False, name="zed")
     (tmp_path / "agents" / "access.json").write_bytes(content)
+    with pytest.raises(UserError, match="Cannot turn off"):
+        turn(tmp_path, is_on=False, name="cursor")
     with pytest.raises(UserError, match="so no agent may read"):
         load_access(tmp_path)
     turn(tmp_path, is_on=True)
@@ -51,8 +53,8 @@ def test_nobody_may_read_while_the_switch_cannot_be_read(tmp_path: Path, content
 
 def test_what_a_newer_version_saved_is_read(tmp_path: Path) -> None:
     turn(tmp_path, is_on=False)
-    (tmp_path / "agents" / "access.json").write_bytes(b'{"is_off": false, "until": 3}')
-    assert not load_access(tmp_path).is_off
+    (tmp_path / "agents" / "access.json").write_bytes(b'{"names_off": ["a"], "until": 3}')
+    assert load_access(tmp_path) == AgentAccess(is_off=True, names_off=("a",))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
@@ -69,8 +71,25 @@ def test_a_switch_that_cannot_be_saved_is_an_error(tmp_path: Path) -> None:
         turn(tmp_path, is_on=False)
 
 
+def test_reading_is_turned_off_for_all_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mcp_progress_monitor.private_file.put", full)
+    turn(tmp_path, is_on=False)
+    assert load_access(tmp_path).is_off
+    turn(tmp_path, is_on=True)
+    assert not load_access(tmp_path).is_off
+    with pytest.raises(UserError, match="No space left"):
+        turn(tmp_path, is_on=False, name="cursor")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
 def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
     turn(tmp_path, is_on=False)
+    turn(tmp_path, is_on=False, name="cursor")
     assert (tmp_path / "agents").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "agents" / "access.json").stat().st_mode & 0o777 == 0o600
+    files = (tmp_path / "agents").iterdir()
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}

@@ -95,6 +95,9 @@ class AgentsDialog(QDialog):
         damaged = sum(agent.damaged for agent in agents)
         if damaged:
             told.append(f"{count(damaged, 'line')} of the logs cannot be read.")
+        missed = sum(reading.missed for agent in agents for reading in agent.readings)
+        if missed:
+            told.append(f"{count(missed, 'reading')} could not be logged.")
         self.note.setText("\n".join(told))
         self.note.setVisible(bool(told))
         set_text_colour(self.note, self._appearance, Tone.BAD if errors else Tone.WARNING)
