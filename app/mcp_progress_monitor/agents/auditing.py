@@ -44,9 +44,7 @@ _MOST_DEPTH: Final = 8
 class Auditing:
     """A middleware of the SDK's server, for the one agent that this process answers."""
 
-    def __init__(
-        self, data_dir: Path, servers: Iterable[str] = (), *, acts: bool = False
-    ) -> None:
+    def __init__(self, data_dir: Path, servers: Iterable[str] = (), *, acts: bool = False) -> None:
         self._data_dir = data_dir
         self._log = AuditLog(data_dir, servers, acts=acts)
         self._names = dict[str, tuple[str, str]]()

@@ -102,9 +102,7 @@ class AuditLog:
     A data folder that does not exist is not created: there is nothing to read in it.
     """
 
-    def __init__(
-        self, data_dir: Path, servers: Iterable[str] = (), *, acts: bool = False
-    ) -> None:
+    def __init__(self, data_dir: Path, servers: Iterable[str] = (), *, acts: bool = False) -> None:
         self._folder = data_dir / FOLDER
         self._beginning = Beginning(
             when=time.time(), pid=os.getpid(), servers=tuple(sorted(servers)), acts=acts

@@ -48,6 +48,13 @@ def test_all_servers_need_no_names(dialog: InviteDialog, tmp_path: Path) -> None
     assert arguments(dialog)[-3:] == ["mcp", "--data-dir", str(tmp_path)]
 
 
+def test_an_agent_acts_only_if_that_is_ticked(dialog: InviteDialog) -> None:
+    assert "--allow-actions" not in dialog.entry.toPlainText()
+    dialog.acts.click()
+    assert arguments(dialog)[-3:] == ["--allow-actions", "--server", "orders"]
+    assert "You are asked before each action" in dialog.note.text()
+
+
 def test_nothing_is_added_without_a_server(dialog: InviteDialog) -> None:
     dialog.set_ticked("orders", is_on=False)
     assert dialog.request() is None

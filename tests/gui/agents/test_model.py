@@ -15,7 +15,8 @@ ON = AgentAccess()
 def agent(name: str = "cursor", *readings: Reading, **more: Any) -> AuditedAgent:
     given = AgentName(when=1.0, name=name, title=name.title(), version="3")
     servers = more.pop("servers", ())
-    beginning = Beginning(when=1.7e9, pid=7, servers=servers, removed=more.pop("removed", 0))
+    acts, removed = more.pop("acts", False), more.pop("removed", 0)
+    beginning = Beginning(when=1.7e9, pid=7, servers=servers, acts=acts, removed=removed)
     path = Path(more.pop("path", f"{name}.jsonl"))
     return AuditedAgent(path, more.pop("is_live", True), beginning, given, readings, **more)
 
@@ -36,13 +37,13 @@ def test_an_agent_has_its_state_its_limits_and_its_answers() -> None:
     refused = reading(outcome="refused")
     shown = [
         agent("cursor", reading(), refused, servers=("a", "b")),
-        agent("zed", removed=3),
+        agent("zed", removed=3, acts=True),
         agent("code", is_live=False),
     ]
     model.show_agents(shown, off)
     first, second, third = texts(model)
     assert first[:4] == ["Cursor 3", "connected", "a, b", "1"]
-    assert second[:4] == ["Zed 3", "connected, turned off", "all servers", "0+"]
+    assert second[:4] == ["Zed 3", "connected, turned off", "all servers, and act", "0+"]
     assert third[1] == "ended"
     assert first[4].startswith("7, since 2023-11-1")
 

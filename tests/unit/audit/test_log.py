@@ -50,6 +50,13 @@ def test_an_agent_has_its_name_limits_and_readings(tmp_path: Path) -> None:
     assert live_count(tmp_path) == 0
 
 
+def test_an_agent_that_may_act_is_marked(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, acts=True)
+    log.begin()
+    log.end()
+    assert only(tmp_path).beginning.acts
+
+
 def test_the_newest_agent_is_first(tmp_path: Path) -> None:
     for name in ("a", "b"):
         log = AuditLog(tmp_path, (name,))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QDialog,
     QDialogButtonBox,
@@ -51,8 +52,12 @@ if TYPE_CHECKING:
 _NAME, _WHERE = range(2)
 _ABOUT: Final = (
     "The agent of the client that you choose can then ask this program for jobs, messages and"
-    " findings of the servers that you tick, and of no others. It only reads. Agents shows what it"
-    " read, and turns it off."
+    " findings of the servers that you tick, and of no others. Agents shows what it read, and turns"
+    " it off."
+)
+_ACTS: Final = (
+    "The agent may start those of the servers that you approved, call their tools and resume jobs."
+    " You are asked before each action, in the agent's client. What is done is recorded."
 )
 _ALL: Final = "All servers"
 _ALSO_LATER: Final = "those added later, too"
@@ -92,11 +97,13 @@ class InviteDialog(QDialog):
         self.tree.header().setSectionResizeMode(_WHERE, QHeaderView.ResizeMode.Stretch)
         self._all = QTreeWidgetItem([_ALL, _ALSO_LATER])
         self._items: list[QTreeWidgetItem] = []
+        self.acts = QCheckBox("Let it act &on servers that I approved, too", self)
+        self.acts.setToolTip(plain_tip(_ACTS))
         self.entry = read_only_text(self, "Entry for the client's configuration")
         self.entry.setPlaceholderText(_NONE)
         self.copy = push_button(self, "&Copy entry")
         self.line = QLineEdit(self, readOnly=True)
-        self.copy_line = push_button(self, "Copy &line")
+        self.copy_line = push_button(self, "Cop&y line")
         self.note = plain_label(self)
         self.add = QPushButton("&Add", self, autoDefault=False)
         self._lay_out()
@@ -152,14 +159,15 @@ class InviteDialog(QDialog):
 
     def _chosen(self) -> AgentEntry | None:
         """The entry for the checked servers; None without any."""
+        acts = self.acts.isChecked()
         if self._all.checkState(_NAME) is Qt.CheckState.Checked:
-            return AgentEntry((), self._data_dir)
+            return AgentEntry((), self._data_dir, acts)
         names = tuple(
             str(item.data(_NAME, Qt.ItemDataRole.UserRole))
             for item in self._items
             if item.checkState(_NAME) is Qt.CheckState.Checked
         )
-        return AgentEntry(names, self._data_dir) if names else None
+        return AgentEntry(names, self._data_dir, acts) if names else None
 
     def _fill_clients(self) -> None:
         before = self._client()
@@ -210,6 +218,7 @@ class InviteDialog(QDialog):
             self.about,
             in_row(label, (self.clients, 1)),
             (body, 1),
+            self.acts,
             in_row((self.line, 1), self.copy_line),
             of=page,
             margins=0,
@@ -225,6 +234,7 @@ class InviteDialog(QDialog):
     def _connect(self) -> None:
         self.clients.currentIndexChanged.connect(self._on_changed)
         self.tree.itemChanged.connect(self._on_changed)
+        self.acts.toggled.connect(self._on_acts)
         self.copy.clicked.connect(self._on_copy)
         self.copy_line.clicked.connect(self._on_copy_line)
         self.add.clicked.connect(self._on_add)
@@ -260,6 +270,12 @@ class InviteDialog(QDialog):
         self.tree.blockSignals(True)  # a row that is disabled has changed, too
         self._refresh()
         self.tree.blockSignals(False)
+
+    @Slot(bool)
+    def _on_acts(self, is_on: bool) -> None:
+        self._on_changed()
+        if is_on:
+            self._show_note(_ACTS, Tone.WARNING)
 
     @Slot()
     def _on_copy(self) -> None:

@@ -49,7 +49,8 @@ def _state(agent: AuditedAgent, access: AgentAccess | None) -> str:
 
 
 def _may_read(agent: AuditedAgent) -> str:
-    return ", ".join(map(one_line, agent.beginning.servers)) or "all servers"
+    servers = ", ".join(map(one_line, agent.beginning.servers)) or "all servers"
+    return f"{servers}, and act" if agent.beginning.acts else servers
 
 
 class AgentsModel(TitledTable):
