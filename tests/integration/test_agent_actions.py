@@ -74,7 +74,7 @@ async def test_a_call_is_asked_for_made_and_recorded_as_the_agents(place: Place,
 
 async def test_a_window_shows_what_an_agent_does(place: Place) -> None:
     unasked(place.data_dir)
-    engine = Engine(store=place.store(), watched=place.data_dir / "recordings" / "live")
+    engine = Engine(store=place.store(), watched=[place.data_dir / "recordings" / "live"])
     async with engine, acting(place.data_dir) as agent:
         arguments = {**EXPORT, "interval_s": 0.05}
         await done(agent, "call", server="demo", tool="resumable_export", arguments=arguments)

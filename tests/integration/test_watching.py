@@ -69,7 +69,7 @@ def ended(engine: Engine) -> list[tuple[JobState, int]]:
 
 
 async def test_every_tick_of_three_busy_taps_arrives(live: Path) -> None:
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         with tapping(live, 3, 1000, 0.5) as taps:
             await taps.begun()
             await until(lambda: len(jobs_of(engine)) == 3)
@@ -88,7 +88,7 @@ async def test_every_tick_of_three_busy_taps_arrives(live: Path) -> None:
 async def test_a_tap_that_is_killed_ends_its_session(live: Path) -> None:
     with tapping(live, 2, 0, 0) as taps:
         await taps.begun()
-        async with Engine(watched=live) as engine:
+        async with Engine(watched=[live]) as engine:
             await until(lambda: len(jobs_of(engine)) == 2)
             taps.process.kill()
             await until(lambda: {job.state for job in jobs_of(engine)} == {JobState.LOST})
@@ -98,10 +98,10 @@ async def test_a_tap_that_is_killed_ends_its_session(live: Path) -> None:
 async def test_a_window_that_comes_back_sees_what_went_on_without_it(live: Path) -> None:
     with tapping(live, 1, 500, 0.2) as taps:
         await taps.begun()
-        async with Engine(watched=live) as engine:
+        async with Engine(watched=[live]) as engine:
             await until(lambda: len(jobs_of(engine)) == 1)
         taps.write()
-        async with Engine(watched=live) as engine, Engine(watched=live) as other:
+        async with Engine(watched=[live]) as engine, Engine(watched=[live]) as other:
             await taps.end()
             await until(lambda: ended(engine) == ended(other) == [(JobState.DONE, 100)])
 
@@ -110,6 +110,6 @@ async def test_a_tap_that_ended_before_is_not_watched(live: Path) -> None:
     with tapping(live, 1, 0, 0) as taps:
         await taps.begun()
         await taps.end()
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await anyio.sleep(0.3)
         assert jobs_of(engine) == []

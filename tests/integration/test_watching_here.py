@@ -58,7 +58,7 @@ def agent(place: Place, **arguments: Any) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def watching(place: Place) -> Engine:
-    return Engine(store=place.store(), watched=place.data_dir / "recordings" / "live")
+    return Engine(store=place.store(), watched=[place.data_dir / "recordings" / "live"])
 
 
 def the_job(engine: Engine) -> JobSnapshot:

@@ -41,6 +41,7 @@ from mcp_progress_monitor.cli.orders import (
     ProgramOrder,
     ResumeOrder,
     ServeOrder,
+    WatchOrder,
     takes,
 )
 from mcp_progress_monitor.exports.formats import FORMATS
@@ -132,6 +133,18 @@ Examples:
   mcp-progress-monitor open ~/Library/Logs/Claude/mcp-server-files.log
 """
 
+_WATCH_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor watch
+  mcp-progress-monitor watch --json | jq -r 'select(.event == "error") | .message'
+  mcp-progress-monitor watch night.mcprec
+  ssh build.example cat night.mcprec | mcp-progress-monitor watch -
+
+\b
+On a terminal: arrow keys to select, Enter for details, / to filter, s to sort, e to hide
+ended jobs, q to quit. In a pipe, on a terminal that cannot move its cursor, or without
+UTF-8: one line for each change. Set NO_COLOR for a screen without colours.
+"""
 _SERVE_EXAMPLES = """\b
 Examples:
   mcp-progress-monitor serve night.mcprec
@@ -310,6 +323,20 @@ def associate(invocation: Invocation, removes: bool) -> int:
     from mcp_progress_monitor.cli.desktop import associate_recordings
 
     return associate_recordings(removes=removes)
+
+
+@program.command(cls=OwnCommand, epilog=_WATCH_EXAMPLES, short_help="Watch jobs on a terminal.")
+@own_options
+@takes(WatchOrder)
+def watch(invocation: Invocation, order: WatchOrder) -> int:
+    """Show the jobs of all live taps and recordings of this user, one row for each.
+
+    With FILE, the jobs of that recording; it is followed while it grows. - reads a recording from
+    standard input. FILE can be another program's file as well, see "open --help".
+    """
+    from mcp_progress_monitor.cli.watch import watch_jobs
+
+    return watch_jobs(invocation.common, order)
 
 
 @program.command(

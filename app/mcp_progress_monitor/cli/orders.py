@@ -241,6 +241,13 @@ class OpenOrder(WindowOrder):
             raise click.UsageError("Standard input is only read with --follow.")
 
 
+class WatchOrder(Order):
+    """The options of `watch`."""
+
+    file: Path | None = argument(type=A_PATH, required=False)
+    as_json: bool = option("--json", is_flag=True, help="Write one JSON event per line.")
+
+
 class ServeOrder(Order):
     """The options of `serve`."""
 

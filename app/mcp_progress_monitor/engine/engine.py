@@ -96,7 +96,7 @@ class Engine:
         lists: frozenset[str] = ALL_LISTS,
         follows_lists: bool = True,
         refusal: Callable[[ServerDefinition], ErrorDetails | None] | None = None,
-        watched: Path | None = None,
+        watched: Sequence[Path] = (),
     ) -> None:
         """Create an engine without servers; `clock` is the system's except in tests.
 
@@ -113,7 +113,7 @@ class Engine:
         Nothing that `refusal` objects to is connected, not even for a saved job or a reconnect. The
         definition that a saved job began with was approved before, and is not refused.
 
-        Recordings that taps write in the folder `watched` are followed.
+        Recordings that other programs write in the folders `watched` are followed.
         """
         self._clock = clock or Clock()
         numbers = FrameNumbers()
@@ -238,6 +238,11 @@ class Engine:
 
     def now(self) -> float:
         return self._clock.monotonic()
+
+    @property
+    def recorded_path(self) -> Path | None:
+        """The first file that the session is recorded into; None without one."""
+        return self.recording.path
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""

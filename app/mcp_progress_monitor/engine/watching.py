@@ -48,6 +48,27 @@ _ENDED_KEPT: Final = 100  # ended taps that stay listed; the oldest are dropped 
 _CUT_SHORT: Final = "The tap stopped without reporting the end of the session"
 
 
+class _Folder:
+    """A folder of recordings, and when it was last searched."""
+
+    def __init__(self, recordings: RecordingsFolder) -> None:
+        self.recordings = recordings
+        self.scanned_at = -_SCAN_S
+        self._stamp = 0
+
+    def is_due(self) -> bool:
+        """Return whether it has changed, or not been searched for long; it counts as searched."""
+        now = time.monotonic()
+        try:
+            stamp = os.stat(self.recordings.path).st_mtime_ns  # noqa: PTH116  # asked all the time
+        except OSError:
+            return False
+        if stamp == self._stamp and now - self.scanned_at < _SCAN_S:
+            return False
+        self._stamp, self.scanned_at = stamp, now
+        return True
+
+
 class Watching:
     """All taps that are writing, and those that ended while we watched; nothing here acts on them.
 
@@ -57,18 +78,18 @@ class Watching:
 
     def __init__(
         self,
-        folder: Path | None,
+        folders: Sequence[Path],
         numbers: FrameNumbers,
         clock: Clock,
         publish: Callable[[TakenChunk, WatchedPlaces], None],
         publish_facts: Callable[[FactRun, frozenset[str]], None],
     ) -> None:
-        """Watch `folder`; with None, nothing. Frames are numbered by `numbers`.
+        """Watch `folders`. Frames are numbered by `numbers`.
 
         What a tap recorded goes to `publish`; facts that no message states, and servers that are no
         longer listed, go to `publish_facts`.
         """
-        self._folder = None if folder is None else RecordingsFolder(folder)
+        self._folders = tuple(_Folder(RecordingsFolder(path)) for path in folders)
         self._numbers = numbers
         self._clock = clock
         self._publish = publish
@@ -79,9 +100,9 @@ class Watching:
         self._dismissed: set[str] = set()
         self._reading: Tap | None = None
         self._came_at = -_LATELY_S
-        self._scanned_at = -_SCAN_S
         self._since: float | None = None
-        self._folder_stamp = 0
+        self.least_pause_s = 0.0
+        """The least pause between two readings of all recordings; chosen by slow front ends."""
         self._passed_by: set[Path] = set()
 
     # Watched servers
@@ -182,10 +203,11 @@ class Watching:
     # The watch loop
 
     async def run(self) -> None:
-        """Scan the folder and read what was added, until cancelled."""
+        """Scan the folders and read what was added, until cancelled."""
         self._since = self._clock.wall()
-        while self._folder is not None:
-            await self._scan(self._folder)
+        while self._folders:
+            for folder in self._folders:
+                await self._scan(folder)
             is_more = False
             # Furthest behind first, so that taps are read nearly in order of time.
             for tap in sorted(self._live(), key=_reached):
@@ -203,7 +225,7 @@ class Watching:
         """
         pause_s = 0.0 if is_alone else _PAUSE_S
         for path in paths:
-            self._take_up(folder, path)
+            self._take_up(_Folder(folder), path)
             tap = self._taps.get(path)
             while tap is not None and not tap.is_ended:
                 self._read(tap)
@@ -214,8 +236,9 @@ class Watching:
 
     def _pause_s(self) -> float:
         if not self._live():
-            return _NONE_S
-        return _BUSY_S if time.monotonic() - self._came_at < _LATELY_S else _IDLE_S
+            return max(_NONE_S, self.least_pause_s)
+        usual_s = _BUSY_S if time.monotonic() - self._came_at < _LATELY_S else _IDLE_S
+        return max(usual_s, self.least_pause_s)
 
     def _read(self, tap: Tap) -> bool:
         before, self._reading = tap.read_until, tap
@@ -255,32 +278,26 @@ class Watching:
         self._passed_by.add(tap.path)
         self._publish_facts(NO_FACTS, frozenset(names))
 
-    async def _scan(self, folder: RecordingsFolder) -> None:
+    async def _scan(self, folder: _Folder) -> None:
         """Follow recordings that are being written and are not followed yet."""
-        now = time.monotonic()
-        try:
-            stamp = os.stat(folder.path).st_mtime_ns  # noqa: PTH116  # asked all the time
-        except OSError:
+        if not folder.is_due():
             return
-        if stamp == self._folder_stamp and now - self._scanned_at < _SCAN_S:
-            return
-        self._folder_stamp, self._scanned_at = stamp, now
         known = frozenset(self._taps.keys() | self._passed_by)
-        for path in await anyio.to_thread.run_sync(folder.written, known, self._since):
+        for path in await anyio.to_thread.run_sync(folder.recordings.written, known, self._since):
             self._take_up(folder, path)
 
-    def _take_up(self, folder: RecordingsFolder, path: Path) -> None:
+    def _take_up(self, folder: _Folder, path: Path) -> None:
         # Commands watch no folder, and load nothing that reads recordings.
         from mcp_progress_monitor.engine.followed_tap import Tap
         from mcp_progress_monitor.recording.growing import has_header
 
         if not has_header(path):
-            self._scanned_at = -_SCAN_S  # it is just being created
+            folder.scanned_at = -_SCAN_S  # it is just being created
             return
         try:
             tap = Tap(
                 path,
-                lambda: not folder.is_written(path),
+                lambda: not folder.recordings.is_written(path),
                 self._numbers,
                 self._clock,
                 self._on_taken,

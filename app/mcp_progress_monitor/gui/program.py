@@ -109,7 +109,7 @@ class Program(WindowProgram):
             keyring=self._keyring,
             folder=folder,
             refusal=self._refusal,
-            watched=None if self._options.is_safe else folder / RECORDINGS / LIVE,
+            watched=() if self._options.is_safe else (folder / RECORDINGS / LIVE,),
         )
         tasks = BackgroundTasks(opening.report, opening.failures.note)
         self._build(tasks)

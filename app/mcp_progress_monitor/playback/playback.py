@@ -133,6 +133,11 @@ class Playback:
         return next((part.path for part in self._reader.parts if part.number == number), None)
 
     @property
+    def recorded_path(self) -> Path:
+        """The recording itself, as of an engine that writes one."""
+        return self.path
+
+    @property
     def size(self) -> int:
         return self._reader.total_bytes
 
@@ -361,3 +366,6 @@ class NoQuestions:
 
     def open(self) -> tuple[Question, ...]:
         return ()
+
+    def find(self, _question: int) -> Question | None:
+        return None

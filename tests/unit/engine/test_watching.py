@@ -217,7 +217,7 @@ def test_times_are_those_of_this_machine(live: Path) -> None:
 async def test_a_tap_is_watched_from_its_beginning_whenever_we_start(live: Path) -> None:
     tap = HandTap(live)
     tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(4))
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: states(engine) == [JobState.RUNNING])
         (job,) = jobs_of(engine)
         assert (job.watched_client, job.progress, job.server) == ("Claude Code", 4, "local-db@4242")
@@ -243,7 +243,7 @@ async def test_two_taps_of_one_server_are_kept_apart(live: Path) -> None:
     taps = [HandTap(live, pid=pid) for pid in (1001, 1002)]
     for tap in taps:
         tap.write(tap.opened(), tap.handshake(), tap.call(token="same"), tap.tick(1, "same"))
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: len(jobs_of(engine)) == 2)
         taps[0].write(taps[0].tick(7, "same"))
         taps[1].write(taps[1].closed())
@@ -257,7 +257,7 @@ async def test_two_taps_of_one_server_are_kept_apart(live: Path) -> None:
 async def test_the_end_of_the_lock_ends_the_session(live: Path) -> None:
     tap = HandTap(live)
     tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1))
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: states(engine) == [JobState.RUNNING])
         tap.write(tap.tick(2))
         tap.end()
@@ -281,7 +281,7 @@ async def test_how_a_session_ended_is_reported(live: Path) -> None:
     gap = tap.event("not_recorded", bytes=70, messages=3, why="the queue was full")
     end = tap.closed("The server was killed", exit_code=None, signal="SIGKILL", ended_by="server")
     tap.write(gap, end)
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: states(engine) == [JobState.LOST])
         (found,) = engine.watched.snapshots()
         assert found.end is not None
@@ -298,7 +298,7 @@ async def test_a_tap_that_changes_messages_is_known_by_its_script(live: Path) ->
     tap.write(tap.opened(), tap.event("script", seed=1, rules=[]))
     tap.write(tap.handshake(), tap.call(), changed, tap.answer())
     plain.write(plain.opened())
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: states(engine) == [JobState.DONE])
         await until(lambda: len(engine.watched.names()) == 2)
         scripts = {each.label: each.script for each in engine.watched.snapshots()}
@@ -311,7 +311,7 @@ async def test_watched_messages_are_read_from_the_taps_own_file(live: Path, tmp_
     tap = HandTap(live)
     tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1), tap.answer())
     own = tmp_path / "own.mcprec"
-    async with Engine(recorder=Recorder(own), watched=live) as engine:
+    async with Engine(recorder=Recorder(own), watched=[live]) as engine:
         await until(lambda: states(engine) == [JobState.DONE])
         frames = engine.timeline.frames(0, engine.timeline.end)
         assert [frame.number for frame in frames] == list(range(1, 8))
@@ -326,7 +326,7 @@ async def test_nothing_acts_on_what_is_only_watched(live: Path) -> None:
     tap = HandTap(live)
     tap.write(tap.opened(), tap.handshake(), tap.call(1, "a"), tap.call(2, "b"))
     tap.write(tap.answer(2, _meta={"nextResumeToken": "T1"}))
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: states(engine) == [JobState.RUNNING, JobState.RESUMABLE])
         running, resumable = jobs_of(engine)
         assert (resumable.can_resume, resumable.can_resume_here) == (False, True)
@@ -349,7 +349,7 @@ async def test_nothing_is_published_while_taps_are_silent(live: Path) -> None:
     tap = HandTap(live)
     tap.write(tap.opened(), tap.handshake())
     heard: list[Update] = []
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: engine.timeline.end == 4)
         engine.subscribe(heard.append)
         await anyio.sleep(0.4)
@@ -363,13 +363,13 @@ async def test_files_that_nobody_writes_are_left_alone(live: Path) -> None:
     tap.end()
     (live / "2026-01-01T00-00-00-p1-broken.mcprec").write_bytes(b"no recording\n")
     (live / "2026-01-01T00-00-00-p1-broken.lock").touch()
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await anyio.sleep(0.3)
         assert engine.watched.names() == ()
 
 
 async def test_a_session_that_was_over_at_once_is_seen_all_the_same(live: Path) -> None:
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await anyio.sleep(0.05)
         tap = HandTap(live, when=time.time() + 1)
         tap.write(tap.opened(), tap.handshake(), tap.call(), tap.answer(), tap.closed())
@@ -382,7 +382,7 @@ async def test_a_session_that_was_over_at_once_is_seen_all_the_same(live: Path) 
 async def test_events_of_http_are_read_with_the_numbers_of_this_window(live: Path) -> None:
     first = HandTap(live, "other", pid=1)
     first.write(first.opened(), first.handshake())
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: engine.timeline.end == 4)
         tap = HandTap(live, "web", pid=2, transport="http")
         opened = tap.event("opened", url="http://localhost/mcp", transport="http")
@@ -456,7 +456,7 @@ def test_silence_after_a_cancel_is_judged_by_the_time_of_its_own_connection(tmp_
 async def test_a_client_is_called_what_its_tap_was_told_not_what_its_sdk_says(live: Path) -> None:
     tap = HandTap(live, client="Cursor")
     tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1))
-    async with Engine(watched=live) as engine:
+    async with Engine(watched=[live]) as engine:
         await until(lambda: jobs_of(engine))
         (seen,) = engine.watched.snapshots()
         assert jobs_of(engine)[0].watched_client == seen.client == "Cursor"

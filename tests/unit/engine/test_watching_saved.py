@@ -28,7 +28,7 @@ def live(tmp_path: Path) -> Path:
 
 
 def watching(tmp_path: Path, live: Path) -> Engine:
-    return Engine(store=ResumeStore(tmp_path), watched=live)
+    return Engine(store=ResumeStore(tmp_path), watched=[live])
 
 
 async def saved(tmp_path: Path) -> list[SavedChain]:
@@ -137,7 +137,7 @@ async def test_a_result_that_its_client_threw_away_is_kept_and_shown_as_late(
     tmp_path: Path, live: Path
 ) -> None:
     tap = HandTap(live)
-    async with Engine(store=ResumeStore(tmp_path), watched=live) as engine:
+    async with Engine(store=ResumeStore(tmp_path), watched=[live]) as engine:
         tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), tap.tick(4), cancelled(tap))
         await until(lambda: states(engine) == [JobState.CANCELLING])
         tap.at += 20  # longer than the silence that confirms a cancel

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _INTERVAL_S = 0.1
 _BAR_WIDTH = 24
-_STYLES = {
+STYLES = {
     JobState.DONE: "green",
     JobState.FAILED: "red",
     JobState.LOST: "red",
@@ -146,7 +146,7 @@ class BarMeter:
 def _cells(
     job: JobSnapshot, terminal_width: int, number: Label | None
 ) -> tuple[Text | ProgressBar, ...]:
-    style = _STYLES.get(job.state, "")
+    style = STYLES.get(job.state, "")
     name = elide(job_text.name(job, number), max(terminal_width // 4, 8))
     return (
         Text(name),

@@ -45,6 +45,10 @@ class Request(_Event):
     id: int | str
     method: str
     token: int | str | None
+    server: Annotated[str | None, Field(description="of `watch`: the server's name")] = None
+    client: Annotated[
+        str | None, Field(description="of `watch`: the client that sent it, null for this program")
+    ] = None
 
 
 class Progress(_Reply):

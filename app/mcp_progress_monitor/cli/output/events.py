@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from json.encoder import encode_basestring_ascii as quoted
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.results import text_of
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.cli.exits import CommandFailed
     from mcp_progress_monitor.cli.output.stdout import StandardOutput
     from mcp_progress_monitor.engine.call import Outcome
-    from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.findings.finding import Finding
@@ -288,6 +286,29 @@ def finding_line(result: Result, seconds: str) -> str:
     return event_line("finding", seconds, **{name: as_json(each) for name, each in fields.items()})
 
 
+class Session(Protocol):
+    """The session of the events: an engine, or a recording in its place."""
+
+    @property
+    def jobs(self) -> Jobs: ...
+
+    @property
+    def questions(self) -> SessionQuestions: ...
+
+    @property
+    def recorded_path(self) -> Path | None: ...
+
+    def now(self) -> float: ...
+
+
+class SessionQuestions(Protocol):
+    """Its questions, of which a recording has none that are open."""
+
+    def open(self) -> tuple[Question, ...]: ...
+
+    def find(self, question: int) -> Question | None: ...
+
+
 class JsonEvents(Front):
     """Writes the events of an update immediately, before the next chunk is read.
 
@@ -298,14 +319,18 @@ class JsonEvents(Front):
         self,
         output: StandardOutput,
         errors: StandardOutput,
-        engine: Engine,
+        engine: Session,
         started_at: float,
         exact: Callable[[bytes], str] = exact_outcome,
+        *,
+        names_servers: bool = False,
     ) -> None:
-        """`started_at` is the monotonic second from which events count `t`.
+        """`started_at` is the second of the session's clock from which events count `t`.
 
-        For the end of a task, or of a request without a job, `exact` formats the reply.
+        For the end of a task, or of a request without a job, `exact` formats the reply. With
+        `names_servers`, each request has its server and client.
         """
+        self._names_servers = names_servers
         self._exact = exact
         self._output = output
         self._errors = errors
@@ -429,7 +454,7 @@ class JsonEvents(Front):
         self._write("".join(self._findings()))
         counts = len(self._jobs), self._finding_count, self._frame_count
         unchecked = self._check.schemas.unchecked
-        path = self._engine.recording.path
+        path = self._engine.recorded_path
         self._write(summary_line(self._now(), *counts, path, unchecked))
 
     def _error(
@@ -450,7 +475,7 @@ class JsonEvents(Front):
                 self._output.write(held.encode())
 
     def _now(self) -> str:
-        return self._t(time.monotonic())
+        return self._t(self._engine.now())
 
     def _t(self, at: float) -> str:
         return elapsed(at - self._started_at)
@@ -487,7 +512,13 @@ class JsonEvents(Front):
             id=as_json(fact.id),
             method=as_json(fact.method),
             token=as_json(fact.token),
+            **self._names(snapshot),
         )
+
+    def _names(self, job: JobSnapshot | None) -> dict[str, str]:
+        if job is None or not self._names_servers:
+            return {}
+        return {"server": as_json(job.server), "client": as_json(job.watched_client)}
 
     def _progress(self, fact: ProgressReceived, chunk: _Chunk) -> str:
         job, count = chunk.next_tick()
@@ -613,7 +644,7 @@ class JsonEvents(Front):
 class _Chunk:
     """Data that the events of one update share, looked up once."""
 
-    def __init__(self, update: Update, engine: Engine) -> None:
+    def __init__(self, update: Update, engine: Session) -> None:
         self.update = update
         self.interim = frozenset(interim(update.facts))
         self._engine = engine

@@ -95,7 +95,7 @@ def recent_entries(servers: Sequence[str], calls: object, there: Collection[str]
     memory = CallMemory()
     memory.restore(calls)
     found = [Recent(name) for name in servers if name in there][:_SERVERS]
-    newest = (Recent(*key, arguments) for *key, arguments in reversed(memory.state()))
+    newest = (Recent(*call) for call in reversed(memory.state()))
     return found + [each for each in newest if each.server in there][:_CALLS]
 
 

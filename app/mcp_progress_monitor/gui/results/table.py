@@ -84,7 +84,9 @@ class RowsModel(QAbstractTableModel):
             return None
         if isinstance(value, str):
             return formatting.one_line(value, _CELL)
-        return number(value, _CELL) if is_number else "" if value is None else compact(value, _CELL)
+        if isinstance(value, int | float) and is_number:
+            return number(value, _CELL)
+        return "" if value is None else compact(value, _CELL)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a member, numbers before texts; without a column, in the order of the reply."""
