@@ -107,12 +107,12 @@ def test_the_line_of_the_total_has_its_number_however_low_the_pane(
         assert sum(place.intersects(other) for other, _ in labels) == 1
 
 
-def test_the_axis_of_a_running_job_ends_at_what_is_there(chart: ProgressChart) -> None:
+def test_the_axis_of_a_job_that_is_not_done_ends_at_what_is_there(chart: ProgressChart) -> None:
     chart.resize(400, 400)
-    for state, has_total in ((JobState.RUNNING, False), (JobState.DONE, True)):
+    for state in (JobState.RUNNING, JobState.LOST, JobState.DONE):
         chart.show_history(detail(job(total=100_000, state=state), **course(52)))
         labels = [text for _, text in chart.value_labels()]
-        assert ("100,000" in labels) is has_total
+        assert ("100,000" in labels) is (state is JobState.DONE)
 
 
 def test_clearing_forgets_the_job(chart: ProgressChart, appearance: Appearance) -> None:

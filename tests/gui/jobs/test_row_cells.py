@@ -42,7 +42,10 @@ def test_what_the_message_says_is_not_said_beside_it() -> None:
 def test_why_a_job_was_lost_stands_with_its_state_above_what_it_did_last() -> None:
     row = JobRow(job(state=JobState.LOST, failure=LOST), None)
     assert row.cell(Column.STATUS).headline == "Lost · server exited, code 3"
-    assert row.cell(Column.PROGRESS).message == "Processing batch 632 of 1000"
+    assert row.cell(Column.PROGRESS)[:4] == (
+        *("63.2 %", "", "Processing batch 632 of 1000"),
+        Tone.MUTED,
+    )
     assert "exit code 3" in row.tip(Column.STATUS)
     failed = JobRow(job(state=JobState.FAILED, failure=Failure("server", "disk full")), None)
     assert failed.cell(Column.STATUS).headline == "Failed"

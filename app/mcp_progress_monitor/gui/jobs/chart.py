@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, tone_of
 from mcp_progress_monitor.tracker.history import AxisSpan, label_places, span
+from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.work_clock import WorkClock
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobDetail, JobSnapshot
 
 _LOW: Final = 0.5
-"""Below this share of the total, the value axis of a running job ends at its progress."""
+"""Below this share of the total, the value axis ends at the progress of a job that is not done."""
 _LINE_EVERY: Final = 90  # pixels between the lines of the time axis
 _ROW_EVERY: Final = 44  # pixels between the lines of the value axis
 
@@ -27,7 +28,7 @@ _ROW_EVERY: Final = 44  # pixels between the lines of the value axis
 class ProgressChart(QWidget):
     """A line for the last value of each interval, a band between its lowest and highest.
 
-    The total is a dashed line, once a running job comes near it; a pause between attempts is a
+    The total is a dashed line, once the progress comes near it; a pause between attempts is a
     dotted seam: time is that of work. The interval under the mouse is shown as text. Only
     `show_history` changes the content.
     """
@@ -55,7 +56,8 @@ class ProgressChart(QWidget):
         self._times = span((0.0, max(job.elapsed_s, 0.1)))
         ends = [0.0, *(value for point in self._points for value in (point.low, point.high))]
         self._total = _total_of(job)
-        if self._total is not None and not job.state.is_over and max(ends) < _LOW * self._total:
+        is_done = job.state is JobState.DONE
+        if self._total is not None and not is_done and max(ends) < _LOW * self._total:
             self._total = None  # far above what is there
         self._values = span(ends if self._total is None else [*ends, self._total])
         self.setAccessibleDescription(self._in_words())

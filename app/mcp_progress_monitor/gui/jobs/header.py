@@ -340,9 +340,10 @@ def request_line(job: JobSnapshot) -> str:
 
 def _numbers(job: JobSnapshot) -> str:
     client, count, spent = job.watched_client, job_texts.rounded_count(job), job_texts.elapsed(job)
+    is_said = job.failure is None and job_texts.is_count_said(job)
     parts = (
         job_texts.begun_by(job) if client is None else f"watched in {job_texts.line(client)}",
-        "" if job.fraction is None or job_texts.is_count_said(job) else count,
+        "" if job.fraction is None or is_said else count,
         job_texts.ticks(job),
         job_texts.attempts(job),
         job_texts.saved(job) if job.state is JobState.RESUMABLE else "",

@@ -175,21 +175,21 @@ def _server_cell(row: JobRow) -> ServerCell:
 
 
 def _progress_cell(row: JobRow) -> ProgressCell:
-    job = row.job
-    is_calm = job.failure is None or job.state is JobState.RESUMABLE
-    is_said = is_calm and job_texts.is_count_said(job)
-    has_count = is_calm and job.fraction is not None and not is_said
-    count = job_texts.rounded_count(job) if has_count else ""
-    tone = Tone.MUTED if is_calm else row.tone
+    job, newest = row.job, job_texts.line(row.job.message or "")
     stream = job_texts.fresh_stream_note(job)
+    is_explained = bool(job_texts.why(job))  # beside the state: it is not said twice
+    message = stream or (newest if is_explained else job_texts.message(job))
+    is_calm = is_explained or job.failure is None or job.state is JobState.RESUMABLE
+    is_said = message == newest and job_texts.is_count_said(job)
+    is_known = job.fraction is not None
+    count = job_texts.rounded_count(job) if is_calm and is_known and not is_said else ""
+    tone = Tone.MUTED if is_calm else row.tone
     if stream and job.stream is not None and job.stream.is_broken:
         tone = Tone.WARNING
-    is_busy = job.fraction is None and not job.state.is_over and not is_settling(job)
+    is_busy = not is_known and not job.state.is_over and not is_settling(job)
     bar = (job.fraction, job.state, row.tone, job.elapsed_s if is_busy else None)
-    # A reason that stands with the state is not said twice.
-    last = job_texts.line(job.message or "") if job_texts.why(job) else job_texts.message(job)
-    amount = "" if is_said and job.fraction is None else job_texts.amount(job)
-    return ProgressCell(amount, count, stream or last, tone, bar)
+    amount = job_texts.amount(job) if is_known or not is_said else ""
+    return ProgressCell(amount, count, message, tone, bar)
 
 
 def _status_cell(row: JobRow) -> StatusCell:
