@@ -295,7 +295,8 @@ class StderrPane(QWidget):
         order_tabs(self)
         self.begins_at = self.text
         self._connect()
-        self._recolour()
+        self.jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
+        set_text_colour(self.state_label, self._appearance, Tone.MUTED)
         self._show_servers()
 
     @Slot(object)
@@ -356,7 +357,8 @@ class StderrPane(QWidget):
         button.setToolTip(plain_tip(tip))
         button.setAccessibleName(text or tip)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.setProperty("icon-name", icon)
+        if icon:
+            button.setIcon(self._appearance.icon(icon))
         return button
 
     def _set_up(self) -> None:
@@ -401,7 +403,7 @@ class StderrPane(QWidget):
         self._open.triggered.connect(self.text.open_line)
         self._copy.triggered.connect(self.text.copy)
         self._all.triggered.connect(self.text.selectAll)
-        self._appearance.changed.connect(self._recolour)
+        self._appearance.changed.connect(self.text.recolour)
 
     def _show_servers(self) -> None:
         choice = self.server_choice
@@ -473,11 +475,3 @@ class StderrPane(QWidget):
             self.text.setTextCursor(self.text.cursorForPosition(place))
         self._copy.setEnabled(cursor.hasSelection())
         self._menu.popup(self.text.viewport().mapToGlobal(place))
-
-    @Slot()
-    def _recolour(self) -> None:
-        for button in (self.clear_button, self.save):
-            button.setIcon(self._appearance.icon(button.property("icon-name")))
-        self.jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
-        set_text_colour(self.state_label, self._appearance, Tone.MUTED)
-        self.text.recolour()

@@ -212,7 +212,7 @@ def _actions_cell(row: JobRow) -> ActionsCell:
     # Those that wait for the user are offered; others only where the user is.
     state = row.job.state
     is_waiting = row.tone is Tone.BAD or state is JobState.RESUMABLE or not state.is_over
-    return ActionsCell(found, is_waiting and found[:1] not in {(), (CANCEL,)})
+    return ActionsCell(found, is_waiting and bool(found) and found[0] is not CANCEL)
 
 
 _MADE: Final[Mapping[int, Callable[[JobRow], tuple[object, ...]]]] = {

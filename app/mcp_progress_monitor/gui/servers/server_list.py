@@ -178,8 +178,7 @@ class ServerFilterEdit(QLineEdit):
         servers = shown.servers
         for signal in (servers.rowsInserted, servers.rowsRemoved, servers.modelReset):
             signal.connect(self.show_if_needed)
-        appearance.changed.connect(self._recolour)
-        self._recolour()
+        self._glass.setIcon(appearance.icon("search"))
         self.show_if_needed()
 
     @Slot()
@@ -200,10 +199,6 @@ class ServerFilterEdit(QLineEdit):
     def _on_text_changed(self, text: str) -> None:
         self._shown.setFilterFixedString(text.strip())
         self.show_if_needed()
-
-    @Slot()
-    def _recolour(self) -> None:
-        self._glass.setIcon(self._appearance.icon("search"))
 
 
 _ADDING: Final = (
@@ -260,7 +255,7 @@ class ServerList(QWidget):
         self._set_up_add()
         self._lay_out()
         self._connect()
-        self._recolour()
+        self._add.setIcon(self._appearance.icon("add"))
         self.commands.refresh()
 
     def wanted_height(self) -> int:
@@ -333,7 +328,7 @@ class ServerList(QWidget):
         self._servers.dataChanged.connect(self._on_data_changed)
         for signal in (self._servers.rowsMoved, self.shown.rowsRemoved, self.shown.rowsInserted):
             signal.connect(self.commands.refresh)
-        self._appearance.changed.connect(self._recolour)
+        self._appearance.changed.connect(self.view.viewport().update)
 
     @Slot(QModelIndex, QModelIndex)
     def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
@@ -342,11 +337,6 @@ class ServerList(QWidget):
             if chosen.isSelected(self.shown.mapFromSource(self._servers.index(at))):
                 self.commands.refresh()
                 return
-
-    @Slot()
-    def _recolour(self) -> None:
-        self._add.setIcon(self._appearance.icon("add"))
-        self.view.viewport().update()
 
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:

@@ -52,8 +52,6 @@ class SettingsDialog(QDialog):
         self._set_up_list()
         self._lay_out()
         self.list.currentRowChanged.connect(self._on_row_changed)
-        appearance.changed.connect(self._recolour)
-        self._recolour()
         fit_to_screen(self, _SIZE)
         self.list.setCurrentRow(0)
 
@@ -72,7 +70,8 @@ class SettingsDialog(QDialog):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         height = self.list.fontMetrics().height() + 2 * GAP
         for page in self._pages:
-            item = QListWidgetItem(page.title, self.list)
+            icon = self._appearance.icon(page.icon)
+            item = QListWidgetItem(icon, page.title, self.list)
             item.setSizeHint(QSize(0, height))
             self._stack.addWidget(self._place())
         text = self.list.fontMetrics()
@@ -102,8 +101,3 @@ class SettingsDialog(QDialog):
                 place.setWidget(made)
         self._stack.setCurrentIndex(row)
         order_tabs(self)
-
-    @Slot()
-    def _recolour(self) -> None:
-        for row, page in enumerate(self._pages):
-            self.list.item(row).setIcon(self._appearance.icon(page.icon))

@@ -288,7 +288,9 @@ class MessageDetails(QWidget):
         self._search = TreeSearch(self._tree, appearance, self)
         self._lay_out()
         self._connect()
-        self._recolour()
+        set_text_colour(self._note, self._appearance, Tone.ACCENT)
+        for label in self._finding.findChildren(QLabel):
+            set_text_colour(label, self._appearance, Tone.WARNING)
         self.clear()
 
     def add_buttons(self, buttons: Sequence[QWidget]) -> None:
@@ -387,7 +389,6 @@ class MessageDetails(QWidget):
         self._tree.bytes_requested.connect(self._on_bytes_requested)
         self._tabs.currentChanged.connect(self._on_tab_changed)
         self._notes.changed.connect(self._show_note)
-        self._appearance.changed.connect(self._recolour)
 
     @Slot()
     def _read_slice(self) -> None:
@@ -488,12 +489,6 @@ class MessageDetails(QWidget):
     @Slot(int)
     def _on_tab_changed(self, at: int) -> None:
         self._search.setEnabled(at == _TREE)
-
-    @Slot()
-    def _recolour(self) -> None:
-        set_text_colour(self._note, self._appearance, Tone.ACCENT)
-        for label in self._finding.findChildren(QLabel):
-            set_text_colour(label, self._appearance, Tone.WARNING)
 
     @Slot(object)
     def _on_value_opened(self, value: Any) -> None:

@@ -374,7 +374,6 @@ class TrafficFilterBar(QWidget):
         self._pause.toggled.connect(self.paused_changed)
         self._clear.clicked.connect(self.clear_requested)
         self._show_all.clicked.connect(self.show_all_requested)
-        self._appearance.changed.connect(self._use_icons)
 
     @Slot()
     def _use_icons(self) -> None:

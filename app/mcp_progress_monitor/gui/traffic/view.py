@@ -366,7 +366,6 @@ class TrafficView(QTableView):
             self.columns.fit()
         elif event.type() is QEvent.Type.PaletteChange:
             self.appearance.follow(QGuiApplication.palette())
-            self.jump.setIcon(self.appearance.icon("follow", Tone.ACCENT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint whole rows: Qt would paint each cell separately."""
