@@ -64,12 +64,16 @@ class User:
 
 @contextlib.asynccontextmanager
 async def acting(
-    data_dir: Path, *options: str, user: User | None = None, mode: Any = "auto"
+    data_dir: Path,
+    *options: str,
+    user: User | None = None,
+    mode: Any = "auto",
+    folder: Path | None = None,
 ) -> AsyncIterator[Client]:
-    """A client of a new server for agents; without a user it cannot ask."""
+    """A client of a new server for agents, started in `folder`; without a user it cannot ask."""
     program, *arguments = command(data_dir, *options)
     async with Client(
-        StdioServerParameters(command=program, args=arguments, env=dict(os.environ)),
+        StdioServerParameters(command=program, args=arguments, env=dict(os.environ), cwd=folder),
         elicitation_callback=None if user is None else user.answer,
         client_info=types.Implementation(name="agent-x", title="Agent X", version="1"),
         mode=mode,

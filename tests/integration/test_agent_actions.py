@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import json
 import os
 import shutil
@@ -17,14 +19,25 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from mcp_progress_monitor.audit.access import turn
-from mcp_progress_monitor.catalogue.catalogue import FILE_NAME
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
+from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.store.resumes import FILE
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.integration.acting import ERAS, User, acting, command, done, refused, saved, unasked
+from tests.integration.acting import (
+    ALLOWED,
+    ERAS,
+    User,
+    acting,
+    command,
+    done,
+    refused,
+    saved,
+    unasked,
+)
 from tests.integration.asking_server import asking
 from tests.integration.commands import linux_only, run
 from tests.integration.http_servers import http_server
@@ -80,11 +93,14 @@ async def test_a_window_shows_what_an_agent_does(place: Place) -> None:
         await done(agent, "call", server="demo", tool="resumable_export", arguments=arguments)
         job = next(iter(engine.jobs.ids()))
         await until(lambda: _state(engine, job) is JobState.RESUMABLE)
-        seen = engine.jobs.snapshot(job)
+        seen, tokens = engine.jobs.snapshot(job), saved_tokens(place)
+        outcome = await engine.resumer.resume(job)
     assert seen is not None
     assert seen.watched_client == "agent: Agent X"
     assert seen.chain == 1, "what the agent's program saved, and not a copy"
-    assert len(saved_tokens(place)) == 1
+    assert len(tokens) == 1
+    assert outcome.resume_id == 1, "a window goes on with it"
+    assert len(place.chunks()) == 10
 
 
 def _state(engine: Engine, job: int) -> JobState | None:
@@ -112,6 +128,35 @@ async def test_nothing_is_done_that_the_user_did_not_allow(
             text = await refused(agent, tool, server="demo", **given)
             assert "The user did not allow this" in text
     assert not (place.data_dir / "recordings").exists()
+
+
+async def test_a_permission_is_for_one_action(place: Place) -> None:
+    call = {"server": "demo", "tool": "known_total", "arguments": OURS}
+    other = {**call, "tool": "unknown_total"}
+    async with acting(place.data_dir, user=User()) as agent:
+        ask: Any = functools.partial(agent.session.call_tool, "call", allow_input_required=True)
+        asked = await ask(call)
+        assert isinstance(asked, types.InputRequiredResult)
+        given: Any = {
+            "request_state": asked.request_state,
+            "input_responses": dict.fromkeys(asked.input_requests or (), ALLOWED),
+        }
+        with pytest.raises(MCPError):
+            await ask(other, **given)
+        first, second = await ask(call, **given), await ask(call, **given)
+        await agent.session.call_tool("jobs", {})
+    assert (first.is_error, second.is_error) == (False, True)
+    assert len(recordings(place.data_dir)) == 1
+
+
+async def test_a_client_whose_user_interface_fails_allows_nothing(place: Place) -> None:
+    class Failing(User):
+        async def answer(self, context: Any, params: Any) -> Any:
+            return types.ErrorData(code=-32_000, message=f"{context} {params}"[:1] + "no window")
+
+    async with acting(place.data_dir, user=Failing(), mode="legacy") as agent:
+        text = await refused(agent, "call", server="demo", tool="known_total")
+    assert "The user did not allow this" in text
 
 
 async def test_a_client_that_cannot_ask_learns_which_setting_decides(place: Place) -> None:
@@ -273,20 +318,18 @@ async def test_a_cancelled_call_cancels_the_job(place: Place) -> None:
 async def test_a_saved_job_is_listed_and_resumed_to_its_end(place: Place, mode: str) -> None:
     data_dir = place.data_dir
     arguments = [word for name, value in EXPORT.items() for word in ("--arg", f"{name}={value}")]
-    state = ("--state-dir", str(place.state_dir))
     call = ("call", "resumable_export", *arguments, "--data-dir", str(data_dir))
     stopped = run(*call, "--server", "demo")
     assert stopped.code == 6, stopped.err
     shutil.rmtree(data_dir / "recordings")
     user = User()
-    async with acting(data_dir, user=user, mode=mode) as agent:
+    async with acting(data_dir, user=user, mode=mode, folder=place.folder) as agent:
         (job,) = (await done(agent, "jobs", states=["resumable"]))["jobs"]
         assert (job["job"], job["saved"], job["progress"]) == ("s1", "s1", 5)
         first = await done(agent, "resume", job="s1")
         listed = (await done(agent, "jobs", states=["resumable"]))["jobs"]
         again = await done(agent, "resume", job=listed[0]["job"])
         text = await refused(agent, "resume", job="s1")
-    assert state
     assert first["job"]["state"] == "Resumable"
     assert "resume with job s1" in first["note"]
     assert [(each["saved"], each["client"]) for each in listed] == [("s1", "agent: Agent X")]
@@ -296,7 +339,7 @@ async def test_a_saved_job_is_listed_and_resumed_to_its_end(place: Place, mode: 
     assert "No such job" in text
 
 
-async def test_a_job_of_a_server_that_is_not_approved_is_not_resumed(place: Place) -> None:
+async def test_a_job_of_a_server_that_is_not_saved_is_not_resumed(place: Place) -> None:
     other = [*COMMAND, "--state-dir", str(place.state_dir), "--no-tasks"]
     options = ("--data-dir", str(place.data_dir))
     stopped = run("call", "resumable_export", *options, "--", *other)
@@ -307,10 +350,33 @@ async def test_a_job_of_a_server_that_is_not_approved_is_not_resumed(place: Plac
         assert [job["saved"] for job in jobs] == ["s1"]
         for name in ("s1", jobs[0]["job"]):
             text = await refused(agent, "resume", job=name)
-            assert "You have not approved this server" in text
+            assert "is not a saved server that you may use" in text
+            assert "resume 1 --data-dir" in text
         none = await refused(agent, "resume", job="s77")
     assert "No such job" in none
     assert user.asked == []
+
+
+async def test_a_job_is_not_resumed_once_its_server_is_disabled_or_changed(place: Place) -> None:
+    unasked(place.data_dir)
+    stopped = run(
+        *("call", "resumable_export", "--data-dir", str(place.data_dir), "--server", "demo")
+    )
+    assert stopped.code == 6, stopped.err
+    catalogue = Catalogue(place.data_dir / FILE_NAME)
+    entry = catalogue.entry("demo")
+    async with acting(place.data_dir) as agent:
+        catalogue.replace("demo", dataclasses.replace(entry, is_disabled=True))
+        disabled = await refused(agent, "resume", job="s1")
+        changed = place.definition("--no-tasks")
+        catalogue.replace("demo", CatalogueEntry(changed))
+        other = await refused(agent, "resume", job="s1")
+        catalogue.replace("demo", entry)
+        Trust(place.data_dir / TRUST).forget(entry.definition)
+        revoked = await refused(agent, "resume", job="s1")
+    assert "The server is disabled" in disabled
+    assert "is not a saved server that you may use" in other
+    assert "You have not approved this server" in revoked
 
 
 @linux_only

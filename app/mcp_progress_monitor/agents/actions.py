@@ -24,7 +24,6 @@ from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.ended_taps import save_what_ended
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.engine.origins import definition_to_add
 from mcp_progress_monitor.engine.servers_here import find_server_here
 from mcp_progress_monitor.engine.tour import Tour
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -270,6 +269,7 @@ class Actions:
         """Only servers whose names are `is_shown` may be used."""
         self.data_dir: Final = data_dir
         self._is_shown = is_shown
+        self._is_usual = data_dir == paths.chosen_data_dir(None)
         self._trust = Trust(data_dir / TRUST_FILE)
         self._actions: dict[str, Action] = {}
         self._tasks: TaskGroup | None = None
@@ -330,12 +330,14 @@ class Actions:
     def _refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
         if self._trust.is_trusted(definition):
             return None
-        words = [paths.APPLICATION, "servers", "trust", definition.name]
-        if self.data_dir != paths.chosen_data_dir(None):
-            words += ["--data-dir", str(self.data_dir)]
-        command = formatting.visible(shlex.join(words))
+        command = self._command("servers", "trust", definition.name)
         hint = f"The user can approve it by connecting it in the window, or with: {command}"
         return approval.not_approved(definition.name, hint)
+
+    def _command(self, *words: str) -> str:
+        """A command of this program on the data folder, for the user's shell."""
+        folder = () if self._is_usual else ("--data-dir", str(self.data_dir))
+        return formatting.visible(shlex.join([paths.APPLICATION, *words, *folder]))
 
     # What is done
 
@@ -355,17 +357,20 @@ class Actions:
 
     async def resumable(self, saved: SavedJob) -> ServerDefinition:
         """The approved server that a saved job is resumed on; `UserError` without one."""
-        origin = saved.origin
+        origin, entries = saved.origin, self._entries()
         if split_watched_key(origin.server_key) is None:
-            definition = definition_to_add(origin, (), (), is_approved=True)
+            key = origin.server_key
         else:
-            entries = self._entries()
             here = await anyio.to_thread.run_sync(find_server_here, origin, entries)
-            definition = here.definition
-        if not self._is_shown(definition.name):
-            raise UserError(ErrorDetails("This server is not among those you may use"))
-        self._require(definition)
-        return definition
+            key = here.definition.job_key
+        # In whatever folder it began: that is saved with the job, and decides nothing about this.
+        entry = next((each for each in entries if each.definition.job_key == key), None)
+        if entry is None or not self._is_shown(entry.name):
+            what = "The server of this job is not a saved server that you may use"
+            command = self._command("resume", str(saved.number))
+            hint = f"The user can resume it in the window, or with: {command}"
+            raise UserError(ErrorDetails(what, quoted(saved.server), hint))
+        return self.approved(entry.name)
 
     def resume(self, agent: str, definition: ServerDefinition, saved: SavedJob) -> Action:
         """Begin to resume a saved job; `UserError` if too much is being done."""

@@ -227,6 +227,8 @@ class Sources:
                 if source.key == key and (found := self._found(source, int(number))):
                     return found
         hint = "List them with the tool jobs; names change when this server starts again."
+        if name[:1] in {"s", "t"} and name[1:].isdecimal():
+            hint = "It is saved, but in none of these recordings: only resume takes it."
         raise UserError(ErrorDetails("No such job", name, hint))
 
 

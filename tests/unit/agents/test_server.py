@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -300,3 +302,19 @@ async def test_prompts_and_resources_that_are_not_there_are_the_clients_mistake(
     assert {code for _, code in asks} == {INVALID_PARAMS}
     assert "nothing" in asks[0][0]
     assert "server" in asks[1][0]
+
+
+def test_a_server_that_only_reads_loads_no_engine() -> None:
+    script = (
+        "import sys, mcp_progress_monitor.agents.server, mcp_progress_monitor.agents.sources;"
+        "print([n for n in ('engine.engine', 'catalogue') if f'mcp_progress_monitor.{n}' in"
+        " sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+async def test_saved_jobs_can_only_be_resumed(tmp_path: Path) -> None:
+    async with asking(tmp_path) as client:
+        assert "only resume takes it" in await refused(client, "job", job="s5")
+        assert "only resume takes it" in await refused(client, "wait", job="s5")
