@@ -47,7 +47,11 @@ async def test_without_a_number_all_are_made_at_once(place: Place) -> None:
 async def test_each_further_call_waits_for_the_pause(place: Place) -> None:
     async with running(place) as (engine, _):
         before = anyio.current_time()
-        await engine.calls.make_series(CallSeries((_CALL,) * 3, 0, 0.1))
+        ended: list[int] = []
+        end = await engine.calls.make_series(CallSeries((_CALL,) * 3, 0, 0.1), on_end=ended.append)
+        assert sorted(ended) == sorted(end.jobs) == [1, 2, 3]
+        assert end.total == 3
+        assert end.duration_s >= 0.2
         assert anyio.current_time() - before >= 0.2
 
 

@@ -64,6 +64,14 @@ class CallSeries(NamedTuple):
     pause_s: float = 0.0
 
 
+class SeriesEnd(NamedTuple):
+    """End of a series of calls: the jobs that were made of its `total`, and how long it took."""
+
+    jobs: tuple[JobId, ...]
+    total: int
+    duration_s: float
+
+
 class Outcome(NamedTuple):
     """End of a call. `raw` is the reply's exact bytes, empty without a reply.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.engine.call import Call, Outcome
+from mcp_progress_monitor.engine.call import Call, Outcome, SeriesEnd
 from mcp_progress_monitor.engine.origins import (
     from_the_start,
     only_watched,
@@ -86,24 +86,33 @@ class Calls:
         return await self._resumer.after_call(outcome, call, exchange.clock.limits)
 
     async def make_series(
-        self, series: CallSeries, may_start: Callable[[int], bool] = lambda _count: True
-    ) -> None:
-        """Make many calls and wait for all.
+        self,
+        series: CallSeries,
+        may_start: Callable[[int], bool] = lambda _count: True,
+        on_end: Callable[[JobId], object] = lambda _job: None,
+    ) -> SeriesEnd:
+        """Make many calls and wait for all; `on_end` is called with each job that has ended.
 
         `may_start` is asked before each, with the number of calls including it; the first False
         ends the series. So does the first call that cannot be made: its `UserError` is raised after
         the others have ended. Cancelling cancels all.
         """
         refused: list[UserError] = []
+        jobs: list[JobId] = []
+        began = self._clock.monotonic()
         free = anyio.Semaphore(series.at_once or len(series.calls))
 
         async def make(call: Call) -> None:
             async with free:
                 started.set()
                 try:
-                    await self.make(call)
+                    outcome = await self.make(call)
                 except UserError as error:
                     refused.append(error)
+                else:
+                    for job in () if outcome.job is None else (outcome.job,):
+                        jobs.append(job)
+                        on_end(job)
 
         async with anyio.create_task_group() as tasks:
             for count, call in enumerate(series.calls, 1):
@@ -118,6 +127,7 @@ class Calls:
                 await started.wait()
         if refused:
             raise refused[0]
+        return SeriesEnd(tuple(jobs), len(series.calls), self._clock.monotonic() - began)
 
     async def cancel(self, job: JobId, reason: str = "Cancelled by the user") -> None:
         """Ask the server to cancel a job of ours; does nothing if already asked.

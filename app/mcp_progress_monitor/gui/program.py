@@ -21,6 +21,7 @@ from mcp_progress_monitor.gui.deferred_startup import loading
 from mcp_progress_monitor.gui.jobs import commands as on_jobs
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
+from mcp_progress_monitor.gui.notifications.events import NoticeAction
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
 from mcp_progress_monitor.gui.recent_controller import RecentController
 from mcp_progress_monitor.gui.servers import commands as on_servers
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.setting_rows import Section
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 class Program(WindowProgram):
@@ -218,7 +220,10 @@ class Program(WindowProgram):
             self._preferences,
             self.settings,
             self._navigation.reveal_job,
+            self._carry_out_notice,
         )
+        self.calls.job_of_series_ended.connect(self.notifications.leave_out)
+        self.calls.series_ended.connect(self.notifications.report_series)
         self.window.add_to_view_menu([self.notifications.mini_action, self.notifications.on_action])
         self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._report, self._navigation.open_job
@@ -230,6 +235,16 @@ class Program(WindowProgram):
         self._join_drops()
         self._join_feed()
         self._join_panes()
+
+    def _carry_out_notice(self, action: NoticeAction, job: JobId) -> None:
+        """Carry out the button of a notification."""
+        match action:
+            case NoticeAction.ANSWER:
+                self.window.commands.run(on_jobs.ANSWER, job)
+            case NoticeAction.RESUME:
+                self.window.commands.run(on_jobs.RESUME, (job,))
+            case NoticeAction.REISSUE:
+                self.window.commands.run(on_jobs.REISSUE, (job,))
 
     def _build_catalogue(self, tasks: BackgroundTasks, appearance: Appearance) -> None:
         folder = self._options.data_dir.absolute()

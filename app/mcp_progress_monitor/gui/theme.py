@@ -195,6 +195,8 @@ _HIGH_CONTRAST: Final = 7.0  # 1.4.6, where the ground is black as in themes of 
 def tone_of(job: JobSnapshot) -> Tone:
     """The tone of a job: its state's, but quiet where the user wanted it to end."""
     is_wanted = job.failure is not None and job.failure.is_wanted and job.state is JobState.LOST
+    if job.is_slow:
+        return Tone.WARNING
     return Tone.MUTED if is_wanted else STATE_TONES[job.state]
 
 

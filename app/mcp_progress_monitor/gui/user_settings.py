@@ -142,6 +142,12 @@ class NotificationSettings(
     on_stalled = Flag(
         "&stalls", "Notify when a job makes no progress for longer than usual", within=_JOB
     )
+    on_slow = Flag(
+        "takes longer than &usual",
+        "Notify when a call takes longer than 19 of 20 calls of its tool",
+        False,
+        within=_JOB,
+    )
     on_resumable = Flag(
         "can be &resumed", "Notify when a call stops and its resume token is saved", within=_JOB
     )

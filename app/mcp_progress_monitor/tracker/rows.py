@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade, Side
 from mcp_progress_monitor.protocol.frames import LazyRun, PlainTick, fact_of
 from mcp_progress_monitor.tracker.snapshot import ChainStep, ChangeSet, JobId, JobState
+from mcp_progress_monitor.tracker.usual import UsualTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -135,6 +136,7 @@ class Rows:
         self._fresh: dict[JobId, Job] = {}
         self._requested: dict[int, Job] = {}
         self._bytes = 0
+        self.usual: Final = UsualTimes()
 
     def add(self, job: Job) -> list[Job]:
         """Add a new, running job; returns those that were dropped for it."""
@@ -180,6 +182,7 @@ class Rows:
         if number in self.ended and job.request.sender is Side.SERVER:
             self._requested[number] = job
         self._bytes += _weight(job)
+        self.usual.add(job)
         self._fresh[job.id] = job
         if len(self._fresh) > FRESH_KEPT:
             self._fresh.pop(next(iter(self._fresh))).condense()

@@ -221,7 +221,8 @@ class JobSnapshot(NamedTuple):
     connection of ours. `begun_by` is the client that made the first attempt of a job that is
     resumed here. `clocks` are not derived from the wire: None unless we wait for the end of the
     call, and so None in a recording. `stream` is None unless an HTTP stream of the job has broken.
-    `part_count` events of a stream, or partial results, were received.
+    `part_count` events of a stream, or partial results, were received. `usual_s` is the median
+    duration of its tool's calls that ended well, beyond `slow_after_s` it is slower than usual.
     """
 
     id: JobId
@@ -275,6 +276,14 @@ class JobSnapshot(NamedTuple):
     eta_span_s: tuple[float, float] | None = None
     sparks: tuple[float, ...] = ()
     part_count: int = 0
+    usual_s: float | None = None
+    slow_after_s: float | None = None
+
+    @property
+    def is_slow(self) -> bool:
+        """True if it runs for longer than 19 of 20 calls of its tool did."""
+        is_running = self.state is JobState.RUNNING and self.slow_after_s is not None
+        return is_running and self.elapsed_s > (self.slow_after_s or 0.0)
 
     @property
     def is_reissuable(self) -> bool:

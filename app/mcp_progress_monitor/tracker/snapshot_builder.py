@@ -15,21 +15,25 @@ from mcp_progress_monitor.tracker.estimate import (
     time_left,
 )
 from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobDetail, JobSnapshot, JobState
+from mcp_progress_monitor.tracker.usual import UNKNOWN_USUAL
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.tracker.chain import Chain
     from mcp_progress_monitor.tracker.job import Job
+    from mcp_progress_monitor.tracker.usual import Usual
 
 
 _UNFOLLOWED: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.LOST})
 """States of a job whose task may continue on its server although its client is gone."""
 
 
-def snapshot_of(job: Job, now: float, watched_client: str | None = None) -> JobSnapshot:
+def snapshot_of(
+    job: Job, now: float, watched_client: str | None = None, usual: Usual = UNKNOWN_USUAL
+) -> JobSnapshot:
     """The job at `now`; an ended job as it was at its end.
 
-    `watched_client` is the client that made it, if that is not us.
+    `watched_client` is the client that made it, if that is not us, `usual` what is so for its tool.
     """
     request, history = job.request, job.history
     last_at = None if job.last is None else at_of(job.last)
@@ -74,6 +78,8 @@ def snapshot_of(job: Job, now: float, watched_client: str | None = None) -> JobS
         is_automatic=job.is_automatic,
         clocks=None if job.clock is None else job.clock.read(now),
         watched_client=watched_client,
+        usual_s=usual.median_s,
+        slow_after_s=usual.slow_after_s,
         **_of_few(job, now, is_ours=watched_client is None),
     )
 
@@ -158,14 +164,16 @@ def _pace(
     return rate, time_left(as_float(total) - as_float(job.progress), rates.pace(), passed)
 
 
-def detail_of(job: Job, now: float, watched_client: str | None = None) -> JobDetail:
+def detail_of(
+    job: Job, now: float, watched_client: str | None = None, usual: Usual = UNKNOWN_USUAL
+) -> JobDetail:
     """The details of the job."""
     history, chain = job.history, job.chain
     running = None
     if not job.state.is_over:
         running = attempt_of(job, job.state)._replace(client=watched_client)
     return JobDetail(
-        snapshot=snapshot_of(job, now, watched_client),
+        snapshot=snapshot_of(job, now, watched_client, usual),
         params=job.first.params,
         answer=job.answer,
         ticks=tuple(map(fact_of, job.ticks)),

@@ -470,14 +470,16 @@ class Tracker:
         known = self._rows.by_id.get(job)
         if known is None:
             return None
-        return snapshot_of(known, now, self._client_of(known.request.connection))
+        client = self._client_of(known.request.connection)
+        return snapshot_of(known, now, client, self._rows.usual.of(known))
 
     def detail(self, job: JobId, now: float) -> JobDetail | None:
         """The details of a job; None if there is no such job."""
         known = self._rows.by_id.get(job)
         if known is None:
             return None
-        return detail_of(known, now, self._client_of(known.request.connection))
+        client = self._client_of(known.request.connection)
+        return detail_of(known, now, client, self._rows.usual.of(known))
 
     def set_clock(self, job: JobId, clock: JobClock | None) -> None:
         """Let `clock` count down the limits of a job; None when it is no longer waited for."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
@@ -11,6 +10,7 @@ from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import META
 from mcp_progress_monitor.protocol.secrets import without_tokens
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.usual import LEAST_FOR_SLOW, percentile
 from mcp_progress_monitor.tracker.work_clock import WorkClock
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.content import pretty
@@ -53,7 +53,6 @@ def rows(first: JobDetail, second: JobDetail) -> list[Row]:
 
 _STATISTICS: Final = "Call|Server|Calls|Failed|Median|95 %|Longest|Ticks|Largest result"
 STATISTICS: Final = tuple(_STATISTICS.split("|"))
-_LEAST_FOR_95: Final = 20  # calls
 _FAILED: Final = frozenset({JobState.FAILED, JobState.TIMED_OUT, JobState.LOST})
 _TIMED: Final = frozenset({JobState.DONE, JobState.FAILED})
 """States of jobs that a reply ended, so that their duration is the server's own."""
@@ -71,7 +70,7 @@ def statistics(jobs: Iterable[JobSnapshot]) -> list[tuple[str, ...]]:
 
 
 def _weight(jobs: list[JobSnapshot]) -> tuple[int, float]:
-    return _failures(jobs), _percentile(_times(jobs), 0.95) or 0.0
+    return _failures(jobs), percentile(_times(jobs), 0.95) or 0.0
 
 
 def _failures(jobs: list[JobSnapshot]) -> int:
@@ -82,19 +81,14 @@ def _times(jobs: list[JobSnapshot]) -> list[float]:
     return sorted(job.elapsed_s for job in jobs if job.state in _TIMED)
 
 
-def _percentile(times: list[float], share: float) -> float | None:
-    """The nearest-rank percentile of sorted `times`; None if there are none."""
-    return times[max(math.ceil(share * len(times)) - 1, 0)] if times else None
-
-
 def _figures(jobs: list[JobSnapshot]) -> Iterator[str]:
     times, failed = _times(jobs), _failures(jobs)
     yield formatting.number(len(jobs))
     yield formatting.number(failed) if failed else ""
-    yield _duration(_percentile(times, 0.5))
-    is_known = len(times) >= _LEAST_FOR_95  # with fewer it is the longest one
-    yield _duration(_percentile(times, 0.95) if is_known else None)
-    yield _duration(_percentile(times, 1.0))
+    yield _duration(percentile(times, 0.5))
+    is_known = len(times) >= LEAST_FOR_SLOW  # with fewer it is the longest one
+    yield _duration(percentile(times, 0.95) if is_known else None)
+    yield _duration(percentile(times, 1.0))
     yield formatting.number(sum(job.tick_count for job in jobs))
     largest = max((job.reply_size for job in jobs if job.reply_size is not None), default=None)
     yield "" if largest is None else formatting.size(largest)

@@ -157,7 +157,13 @@ def exact(job: JobSnapshot) -> str:
 
 
 def time_left(job: JobSnapshot) -> str:
-    """`"31 s left"`, or a range while the estimate is rough; empty if unknown."""
+    """`"31 s left"`, or a range while the estimate is rough; empty if unknown.
+
+    Before the first tick, what is left of the usual time: `"about 40 s left"`.
+    """
+    if job.eta_s is None and not job.tick_count and not job.state.is_over:
+        left_s = (job.usual_s or 0.0) - job.elapsed_s
+        return f"about {formatting.time_left(left_s)}" if left_s >= 1 else ""
     if job.eta_s is None or job.state.is_over:
         return ""
     return formatting.time_left(job.eta_s, job.eta_span_s)
@@ -272,8 +278,10 @@ def moment(when: float) -> str:
 
 def headline(job: JobSnapshot) -> str:
     """The state at a glance: the time left if it is known, else the state's name and reason."""
-    if job.state is JobState.RUNNING and not _is_silent(job) and job.eta_s is not None:
-        return time_left(job)
+    left = time_left(job) if job.state is JobState.RUNNING else ""
+    is_expected = job.tick_count == 0 or (job.eta_s is not None and not _is_silent(job))
+    if left and is_expected:
+        return f"{state(job)} · {left}" if job.is_slow else left
     asked = formatting.count(len(job.questions), "question") if job.questions else ""
     more = asked if job.state is JobState.NEEDS_YOU else why(job)
     return f"{state(job)} · {more}" if more else state(job)
@@ -458,7 +466,7 @@ def state(job: JobSnapshot) -> str:
         return "Resumable, automatic"
     if is_left_at_server(job):
         return "Left on its server"
-    return job.state.value
+    return "Slower than usual" if job.is_slow else job.state.value
 
 
 def message(job: JobSnapshot) -> str:

@@ -9,12 +9,14 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
+from mcp_progress_monitor.engine.call import SeriesEnd
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.notifications import controller, desktop
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
+from mcp_progress_monitor.gui.notifications.events import NoticeAction
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
@@ -41,6 +43,7 @@ class Parts:
         self.window.middle.show_first(are_any=True)
         self.settings = UserSettings(self.preferences, self.owner)
         self.opened: list[int] = []
+        self.acted: list[tuple[NoticeAction, int]] = []
         self.shown: list[Any] = []
         self.made = NotificationsController(
             self.window,
@@ -50,6 +53,7 @@ class Parts:
             self.preferences,
             self.settings,
             self.opened.append,
+            lambda action, job: self.acted.append((action, job)),
         )
         self.window.add_to_view_menu([self.made.mini_action, self.made.on_action])
         desktop: Any = self.made.desktop
@@ -116,6 +120,42 @@ def test_what_is_over_by_the_time_of_telling_is_not_reported(parts: Parts, qtbot
     parts.change(job(id=1))
     qtbot.waitUntil(lambda: bool(parts.shown))
     assert [notice.job for notice in parts.shown] == [2]
+
+
+def test_a_button_shows_the_job_and_carries_its_command_out(parts: Parts) -> None:
+    parts.made.desktop.acted.emit(NoticeAction.RESUME, 1)
+    parts.made.desktop.acted.emit(NoticeAction.RESUME, 99)
+    assert parts.opened == [1]
+    assert parts.acted == [(NoticeAction.RESUME, 1)]
+
+
+def test_calls_in_a_row_are_one_notification_at_their_end(parts: Parts, qtbot: Any) -> None:
+    parts.made.leave_out(1)
+    parts.change(done(1, JobState.FAILED), done(2))
+    qtbot.waitUntil(lambda: bool(parts.shown))
+    assert [notice.title for notice in parts.shown] == ["job2 is done"]
+    end = SeriesEnd((1, 2), 2, 30.0)
+    parts.made.report_series(end, [done(1), done(2, JobState.FAILED)])
+    assert parts.shown[-1].title == "job2: 2 of 2, 1 failed"
+    assert parts.shown[-1].job == 2
+    parts.made.report_series(end._replace(duration_s=3.0), [done(1)])
+    parts.settings.replace(NotificationSettings(on_done=False))
+    parts.made.report_series(end, [done(1)])
+    assert len(parts.shown) == 2
+
+
+def test_a_job_is_reported_once_when_it_gets_slower_than_usual(parts: Parts, qtbot: Any) -> None:
+    parts.settings.replace(NotificationSettings(on_slow=True))
+    running = job(id=1, elapsed_s=51.9, slow_after_s=52.0)
+    parts.change(running)
+    parts.source.put(running._replace(elapsed_s=52.1))
+    qtbot.waitUntil(lambda: bool(parts.shown))
+    assert parts.shown[0].title == "export_orders is slower than usual"
+    assert not parts.made._slow_due.isActive()  # noqa: SLF001
+    assert parts.made._events.slow([running._replace(elapsed_s=60.0)]) == []  # noqa: SLF001
+    parts.settings.replace(NotificationSettings())
+    parts.change(job(id=2, elapsed_s=1.0, slow_after_s=52.0))
+    assert not parts.made._slow_due.isActive()  # noqa: SLF001
 
 
 def test_switched_off_it_says_nothing_and_the_menu_shows_that(parts: Parts, qtbot: Any) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.notifications.desktop import BusHere, DesktopNotifier, TaskBarButton
-from mcp_progress_monitor.gui.notifications.events import Notice
+from mcp_progress_monitor.gui.notifications.events import Notice, NoticeAction
 
 NOTICE = Notice("export failed", "db\n<b>a & b</b>", 7, is_urgent=False)
 
@@ -67,6 +67,22 @@ def test_a_notice_is_sent_and_a_click_on_it_names_its_job(qtbot: QtBot, window: 
     with qtbot.waitSignal(desktop.clicked) as clicked:
         bus.signalled.emit("ActionInvoked", (41, "default"))
     assert clicked.args == [7]
+
+
+def test_a_button_is_sent_where_the_service_has_buttons(qtbot: QtBot, window: QWidget) -> None:
+    notice = NOTICE._replace(action=NoticeAction.REISSUE)
+    plain = FakeBus(GetCapabilities=(["body"],), Notify=(1,))
+    notifier(window, plain).show(notice, has_sound=False)
+    assert plain.calls[1][6] == ["default", "Show"]
+    bus = FakeBus(GetCapabilities=(["body", "actions"],), Notify=(41,))
+    desktop = notifier(window, bus)
+    desktop.show(notice, has_sound=False)
+    assert bus.calls[1][6] == ["default", "Show", "REISSUE", "Re-issue"]
+    with qtbot.assertNotEmitted(desktop.acted):
+        bus.signalled.emit("ActionInvoked", (41, "ANSWER"))
+    with qtbot.waitSignal(desktop.acted) as acted:
+        bus.signalled.emit("ActionInvoked", (41, "REISSUE"))
+    assert acted.args == [NoticeAction.REISSUE, 7]
 
 
 def test_without_markup_the_text_is_sent_as_it_is_and_the_sound_when_wanted(

@@ -9,6 +9,7 @@ from mcp_progress_monitor.gui.notifications.events import (
     EventKind,
     JobEvent,
     JobEvents,
+    NoticeAction,
     is_wanted,
     notice_of,
 )
@@ -97,8 +98,9 @@ def test_short_jobs_are_not_worth_it_but_questions_always_are() -> None:
 @pytest.mark.parametrize("kind", EventKind)
 def test_each_kind_has_a_switch(kind: EventKind) -> None:
     happened = JobEvent(kind, made())
-    assert is_wanted(happened, NotificationSettings(), NOON)
+    on: Any = {kind.value: True}
     off: Any = {kind.value: False}
+    assert is_wanted(happened, NotificationSettings(**on), NOON)
     assert not is_wanted(happened, NotificationSettings(**off), NOON)
     assert not is_wanted(happened, NotificationSettings(is_on=False), NOON)
 
@@ -141,3 +143,24 @@ def test_several_are_one_notification_and_a_click_opens_the_most_urgent() -> Non
     ]
     assert notice.job == 9
     assert notice.is_urgent
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "action"),
+    [
+        (made(JobState.NEEDS_YOU), NoticeAction.ANSWER),
+        (made(JobState.RESUMABLE, can_resume=True), NoticeAction.RESUME),
+        (made(JobState.RESUMABLE), None),
+        (made(JobState.FAILED), NoticeAction.REISSUE),
+        (made(JobState.LOST), NoticeAction.REISSUE),
+        (made(JobState.DONE), None),
+        (made(JobState.STALLED), None),
+        (made(JobState.FAILED, watched_client="Cursor"), None),
+    ],
+)
+def test_a_notification_of_one_job_offers_what_can_be_done(
+    snapshot: JobSnapshot, action: NoticeAction | None
+) -> None:
+    (event,) = JobEvents(BEGUN).changed([made(JobState.RUNNING), snapshot])
+    assert notice_of([event]).action is action
+    assert notice_of([event, event]).action is None

@@ -48,6 +48,10 @@ class CallsController(QObject):
 
     server_requested = Signal(object)
     """A tuple with the job of another client to edit; `edit` receives its call."""
+    job_of_series_ended = Signal(object)
+    """A `JobId` of several calls made in a row, before its end is shown."""
+    series_ended = Signal(object, object)
+    """The `SeriesEnd` of several calls, and the snapshots of their jobs."""
 
     def __init__(
         self,
@@ -85,8 +89,17 @@ class CallsController(QObject):
         self._middle.show_jobs()
         self._series += 1
         name = f"{len(series.calls)} calls on {series.calls[0].server}"
-        may_start = functools.partial(self._may_start, self._series, len(series.calls))
-        self._tasks.start(name, self._engine.calls.make_series, series, may_start)
+        self._tasks.start(name, self._make_series, series, self._series)
+
+    async def _make_series(self, series: CallSeries, number: int) -> None:
+        may_start = functools.partial(self._may_start, number, len(series.calls))
+        if len(series.calls) == 1:
+            await self._engine.calls.make_series(series, may_start)
+            return
+        on_end = self.job_of_series_ended.emit
+        end = await self._engine.calls.make_series(series, may_start, on_end)
+        jobs = (self._engine.jobs.snapshot(job) for job in end.jobs)
+        self.series_ended.emit(end, [job for job in jobs if job is not None])
 
     def _may_start(self, series: int, total: int, started: int) -> bool:
         """Show the progress of a series; False if it was stopped."""

@@ -40,6 +40,7 @@ class DesktopNotifier(QObject):
     """Shows notices; the desktop keeps and groups them."""
 
     clicked = Signal(object)  # the `JobId` of the clicked notice
+    acted = Signal(object, object)  # the `NoticeAction` of the pressed button, and its `JobId`
 
     def __init__(self, window: QWidget, bus: Callable[[], SessionBus | None]) -> None:
         super().__init__(window)
@@ -48,7 +49,8 @@ class DesktopNotifier(QObject):
         self._bus: SessionBus | None = None
         self._tray: QSystemTrayIcon | None = None
         self._takes_markup: bool | None = None
-        self._shown: dict[int, JobId] = {}
+        self._has_buttons = False
+        self._shown: dict[int, Notice] = {}
         self._newest: JobId | None = None
 
     def set_tray(self, tray: QSystemTrayIcon | None) -> None:
@@ -83,6 +85,7 @@ class DesktopNotifier(QObject):
             self._fall_back(notice, has_sound=has_sound)
             return
         self._takes_markup = "body-markup" in answer[0]
+        self._has_buttons = "actions" in answer[0]
         self._notify(notice, has_sound=has_sound)
 
     def _notify(self, notice: Notice, *, has_sound: bool) -> None:
@@ -100,6 +103,8 @@ class DesktopNotifier(QObject):
         icon = str(paths.resource("icons/app.svg"))
         name = QGuiApplication.applicationDisplayName()
         actions = [_CLICK, "Show"]
+        if notice.action is not None and self._has_buttons:
+            actions += [notice.action.name, notice.action.value]
         arguments = (name, 0, icon, notice.title, body, actions, hints, -1)
         take = partial(self._on_notified, notice, has_sound)
         self._bus.call("notifications", "Notify", "susssasa{sv}i", arguments, take)
@@ -109,7 +114,7 @@ class DesktopNotifier(QObject):
             self._takes_markup = None  # another service may start
             self._fall_back(notice, has_sound=has_sound)
             return
-        self._shown[answer[0]] = notice.job
+        self._shown[answer[0]] = notice
         while len(self._shown) > _KEPT:
             del self._shown[next(iter(self._shown))]
 
@@ -137,7 +142,11 @@ class DesktopNotifier(QObject):
             # Wayland activates a window only with the token of a click, which Qt reads here.
             os.environ["XDG_ACTIVATION_TOKEN"] = str(body[1])
         elif name == "ActionInvoked" and body[1] == _CLICK:
-            self.clicked.emit(self._shown[body[0]])
+            self.clicked.emit(self._shown[body[0]].job)
+        elif name == "ActionInvoked":
+            notice = self._shown[body[0]]
+            if notice.action is not None and body[1] == notice.action.name:
+                self.acted.emit(notice.action, notice.job)
         elif name == "NotificationClosed":
             del self._shown[body[0]]
 

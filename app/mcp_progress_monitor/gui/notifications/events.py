@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_progress_monitor.formatting import count, duration, one_line
+from mcp_progress_monitor.formatting import count, duration, number, one_line
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable, Sequence
 
+    from mcp_progress_monitor.engine.call import SeriesEnd
     from mcp_progress_monitor.gui.user_settings import NotificationSettings
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
@@ -28,6 +29,7 @@ class EventKind(enum.Enum):
     NEEDS_YOU = "on_needs_you"
     FAILED = "on_failed"
     STALLED = "on_stalled"
+    SLOW = "on_slow"
     RESUMABLE = "on_resumable"
     DONE = "on_done"
 
@@ -55,6 +57,7 @@ _SUMMED_UP: Final = {
     EventKind.NEEDS_YOU: "waiting for an answer",
     EventKind.FAILED: "failed",
     EventKind.STALLED: "stalled",
+    EventKind.SLOW: "slower than usual",
     EventKind.RESUMABLE: "can be resumed",
     EventKind.DONE: "done",
 }
@@ -67,13 +70,32 @@ class JobEvent(NamedTuple):
     job: JobSnapshot
 
 
+class NoticeAction(enum.Enum):
+    """The actions of a notification's button on its job; the values are its text."""
+
+    ANSWER = "Answer"
+    RESUME = "Resume"
+    REISSUE = "Re-issue"
+
+
+_ACTIONS: Final = {
+    EventKind.NEEDS_YOU: NoticeAction.ANSWER,
+    EventKind.RESUMABLE: NoticeAction.RESUME,
+    EventKind.FAILED: NoticeAction.REISSUE,
+}
+
+
 class Notice(NamedTuple):
-    """One notification: plain text of bounded length, and the job that a click opens."""
+    """One notification: plain text of bounded length, and the job that a click opens.
+
+    `action` can be carried out on that job at once.
+    """
 
     title: str
     body: str
     job: JobId
     is_urgent: bool
+    action: NoticeAction | None = None
 
 
 class JobEvents:
@@ -83,6 +105,7 @@ class JobEvents:
         """Jobs that ended before `since_when` (wall seconds) are history."""
         self._since_when = since_when
         self._known: dict[JobId, JobState] = {}
+        self._slow: set[JobId] = set()
 
     def prime(self, jobs: Iterable[JobSnapshot | None]) -> None:
         self._known.update((job.id, job.state) for job in jobs if job is not None)
@@ -90,6 +113,13 @@ class JobEvents:
     def forget(self, jobs: Iterable[JobId]) -> None:
         for job in jobs:
             self._known.pop(job, None)
+            self._slow.discard(job)
+
+    def slow(self, jobs: Iterable[JobSnapshot | None]) -> list[JobEvent]:
+        """The events of `jobs` that became slower than usual: each once."""
+        fresh = [j for j in jobs if j is not None and j.is_slow and j.id not in self._slow]
+        self._slow.update(job.id for job in fresh)
+        return [JobEvent(EventKind.SLOW, job) for job in fresh]
 
     def changed(self, jobs: Iterable[JobSnapshot | None]) -> list[JobEvent]:
         """The events of new or changed `jobs`."""
@@ -123,14 +153,23 @@ class JobEvents:
         return before is not None or job.started_when >= self._since_when
 
 
-def is_wanted(event: JobEvent, settings: NotificationSettings, now: datetime.time) -> bool:
-    """True if the settings allow a notification of `event` at the local time of day `now`."""
+def is_wanted(
+    event: JobEvent,
+    settings: NotificationSettings,
+    now: datetime.time,
+    lasted_s: float | None = None,
+) -> bool:
+    """True if the settings allow a notification of `event` at the local time of day `now`.
+
+    `lasted_s` is the duration of what it stands for, if not that of its job.
+    """
     job, kind = event.job, event.kind
     if not settings.is_on or settings.is_quiet(now) or not getattr(settings, kind.value):
         return False
     if job.watched_client is not None and not settings.includes_watched:
         return False
-    if kind is not EventKind.NEEDS_YOU and job.elapsed_s < settings.least_s:
+    lasted_s = job.elapsed_s if lasted_s is None else lasted_s
+    if kind is not EventKind.NEEDS_YOU and lasted_s < settings.least_s:
         return False
     rule = settings.rule(job_texts.server(job))
     return rule == "all" or (rule == "attention" and kind is not EventKind.DONE)
@@ -142,19 +181,44 @@ def notice_of(events: Sequence[JobEvent]) -> Notice:
     first = ordered[0]
     is_urgent = first.kind is EventKind.NEEDS_YOU
     if len(ordered) == 1:
-        return Notice(_line(first.job), _about(first.job), first.job.id, is_urgent)
+        job = first.job
+        return Notice(_line(job), _about(job), job.id, is_urgent, _action_of(first))
     counts: dict[EventKind, int] = {}
     for event in ordered:
         counts[event.kind] = counts.get(event.kind, 0) + 1
-    title = ", ".join(f"{number} {_SUMMED_UP[kind]}" for kind, number in counts.items())
+    title = ", ".join(f"{times} {_SUMMED_UP[kind]}" for kind, times in counts.items())
     lines = [_line(event.job) for event in ordered[:_NAMED_AT_MOST]]
     if len(ordered) > _NAMED_AT_MOST:
         lines.append(f"and {count(len(ordered) - _NAMED_AT_MOST, 'more job')}")
     return Notice(f"Jobs: {title}", "\n".join(lines), first.job.id, is_urgent)
 
 
+def _action_of(event: JobEvent) -> NoticeAction | None:
+    """The action that is possible; none on another client's job."""
+    action, job = _ACTIONS.get(event.kind), event.job
+    if job.watched_client is not None:
+        return None
+    if action is NoticeAction.REISSUE and not (job.sender is Side.CLIENT and job.is_reissuable):
+        return None
+    return None if action is NoticeAction.RESUME and not job.can_resume else action
+
+
+def notice_of_series(series: SeriesEnd, jobs: Sequence[JobSnapshot]) -> Notice:
+    """One notification for several calls made in a row; a click opens the first that failed."""
+    failed = [job for job in jobs if job.state is not JobState.DONE]
+    first = (failed or jobs)[0]
+    name = one_line(job_texts.name(first), _LONGEST_NAME)
+    more = f", {number(len(failed))} failed" if failed else ""
+    where = one_line(job_texts.server(first), _LONGEST_NAME)
+    lines = (f"{where} · {duration(series.duration_s)}", *map(_line, failed[:_NAMED_AT_MOST]))
+    title = f"{name}: {number(len(jobs))} of {number(series.total)}{more}"
+    return Notice(title, "\n".join(lines), first.id, is_urgent=False)
+
+
 def _line(job: JobSnapshot) -> str:
-    return f"{one_line(job_texts.name(job), _LONGEST_NAME)} {_SAID[job.state]}"
+    said = _SAID.get(job.state, job.state.value.lower())
+    how = "is slower than usual" if job.is_slow else said
+    return f"{one_line(job_texts.name(job), _LONGEST_NAME)} {how}"
 
 
 def _about(job: JobSnapshot) -> str:
