@@ -12,6 +12,7 @@ _OF_SEVERAL_MODULES = {
     "unit/tracker/test_invariants.py": "what holds for the tracker, whatever happens",
     "gui/test_clocks.py": "deadlines from the session to the row",
     "gui/test_every_window.py": "what holds for every window",
+    "gui/test_dialog_looks.py": "what all dialogs have alike",
     "gui/schema_form/test_hostile_forms.py": "forms of hostile schemas, wherever they are shown",
     "gui/test_read_only.py": "each pane beside a recording that nothing can be done to",
 }

@@ -90,7 +90,7 @@ def test_what_is_no_value_is_not_read(data_dir: Path, setting: Setting[Any], bad
 def test_the_file_of_an_earlier_version_is_read(data_dir: Path) -> None:
     (data_dir / "window.ini").write_text(_EARLIER)
     settings = UserSettings(Preferences(data_dir))
-    assert settings.of(GeneralSettings) == GeneralSettings(opens_page=False)
+    assert settings.of(GeneralSettings) == GeneralSettings(opens_page=False, shows_tray=False)
     assert settings.of(AppearanceSettings) == AppearanceSettings(scheme="dark", percent=125)
     assert settings.of(LimitSettings) == LimitSettings(
         tool_idle_s=90, other_idle_s=60, total_s=0, attempts=9
@@ -101,7 +101,6 @@ def test_the_file_of_an_earlier_version_is_read(data_dir: Path) -> None:
         servers={"db": "attention"},
         has_quiet_hours=True,
         quiet_from=datetime.time(23, 15),
-        shows_tray=False,
     )
     assert settings.of(ConfirmationSettings) == ConfirmationSettings(quit=False)
     assert settings.of(PrivacySettings) == PrivacySettings(arguments=False, palette=False)

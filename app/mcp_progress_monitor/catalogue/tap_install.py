@@ -496,7 +496,7 @@ def _lead_span(entry: EntryText, args: Span, found: Sequence[Span], lead: int) -
         after = text[end : found[lead + 1].start]
         comma = _COMMA.match(after)
         if comma is None:
-            raise UneditableError("comments stand between its arguments")
+            raise UneditableError("there are comments between its arguments")
         whole = after[comma.end() :].strip(" \t\r\n") == ""
         return Span(start, found[lead + 1].start if whole else end + comma.end())
     comma = _COMMA.match(text[end : args.end])

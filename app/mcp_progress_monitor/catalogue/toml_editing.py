@@ -83,7 +83,7 @@ def value_place(text: str, path: Sequence[str]) -> tuple[int, int] | None:
         raise UneditableError(str(error)) from error
     end = start + len(literal)
     if not is_the_same or start < 0 or held[start:end] != literal:
-        raise UneditableError("the library cannot tell where a value stands")
+        raise UneditableError("the TOML library cannot locate a value")
     return start, end
 
 

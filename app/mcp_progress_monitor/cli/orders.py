@@ -196,7 +196,7 @@ class _StartMode(Order):
         "--safe-mode",
         is_flag=True,
         help="Open the window without connecting servers or watching other clients, with the"
-        " default layout. For when it fails otherwise.",
+        " default layout. Use it if the window does not open normally.",
     )
     resets_layout: bool = option("--reset-layout", is_flag=True, help="Reset the window's layout.")
 

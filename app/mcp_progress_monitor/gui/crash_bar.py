@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.crash_reports import reports
 from mcp_progress_monitor.formatting import count, visible
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.theme import monospaced
 
@@ -78,7 +79,7 @@ class CrashReportDialog(QDialog):
         self.text.setFont(monospaced(self.font()))
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setPlainText(_read(path))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         for text, why, act in (
             ("&Copy", "Copy the whole report", self._on_copy),
             ("&Open folder", "Show the folder with the reports", self._on_folder),

@@ -33,7 +33,7 @@ FIXED: Final = {
     "Backtab": "moving the focus",
     "Space": "pressing buttons",
     "Return": "pressing buttons",
-    "Menu": "opening the menu of what is selected",
+    "Menu": "opening the context menu",
     "Esc": "closing and cancelling",
 }
 """Keys that no command can be given, and what they are needed for."""

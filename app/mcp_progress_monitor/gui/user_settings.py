@@ -36,12 +36,33 @@ T = TypeVar("T")
 
 
 class GeneralSettings(Section, key="general", title="General", icon="settings", is_live=True):
-    """Automatic behaviour, and the file association."""
+    """Automatic behaviour, what the desktop shows, and the file association."""
 
     opens_page = Flag(
         "&Show what a server offers when it connects and there are no jobs",
         "Show the tools, resources and prompts of a server that was just connected",
         heading="Servers",
+    )
+    shows_counts = Flag(
+        "&Counts in the window title",
+        "Show counts such as “3 running, 1 needs you”",
+        heading="Desktop",
+        saved=("settings/notifications", "shows_counts"),
+    )
+    shows_tray = Flag(
+        "&Tray icon",
+        "Show the state of all jobs in the system tray, if there is one",
+        saved=("settings/notifications", "shows_tray"),
+    )
+    shows_task_bar = Flag(
+        "&Progress and badge in the task bar",
+        "Show progress on the task bar or dock, if the system supports it",
+        saved=("settings/notifications", "shows_task_bar"),
+    )
+    keeps_awake = Flag(
+        "&Keep the computer awake while jobs run",
+        "Prevent an idle computer from sleeping; a closed lid or Suspend still does it",
+        saved=("settings/notifications", "keeps_awake"),
     )
     associate = Button(
         "&File association…",
@@ -59,7 +80,7 @@ class AppearanceSettings(Section, key="appearance", title="Appearance", icon="im
         "Set the colours of the window",
         "system",
         choices={
-            "system": "As the s&ystem",
+            "system": "S&ystem default",
             "light": "&Light",
             "dark": "&Dark",
             "contrast": "High &contrast",
@@ -83,19 +104,20 @@ class LimitSettings(Section, key="limits", title="Limits", icon="state-timed-out
     """The default limits of calls, and of automatic resuming."""
 
     tool_idle_s = Seconds(
-        "&Idle timeout of tools (s)",
+        "&Idle timeout of tool calls",
         "End a tool call after this long without progress",
         DEFAULT_LIMITS.tool_idle_s,
         heading="Calls",
-        note="Limits of a call or its server take precedence. Enter seconds, or 0 for no limit.",
+        note="Limits of a call or its server take precedence. Enter a time such as 90 s or 30 min,"
+        " or 0 for no limit.",
     )
     other_idle_s = Seconds(
-        "Idle timeout of &other calls (s)",
+        "Idle timeout of &other calls",
         "End other calls after this long without a message",
         DEFAULT_LIMITS.other_idle_s,
     )
     total_s = Seconds(
-        "&Total timeout (s)",
+        "&Total timeout",
         "End a call after this long, regardless of progress",
         DEFAULT_LIMITS.total_s,
     )
@@ -197,22 +219,6 @@ class NotificationSettings(
         heading="Rules for servers",
         within=_ON,
         spoken="What to be notified of by each server",
-    )
-    shows_counts = Flag(
-        "&Counts in the window title",
-        "Show counts such as “3 running, 1 needs you”",
-        heading="Also show",
-    )
-    shows_tray = Flag(
-        "&Tray icon", "Show the state of all jobs in the system tray, if there is one"
-    )
-    shows_task_bar = Flag(
-        "&Progress and badge in the task bar",
-        "Show progress on the task bar or dock, if the system supports it",
-    )
-    keeps_awake = Flag(
-        "&Keep the computer awake while jobs run",
-        "Prevent an idle computer from sleeping; a closed lid or Suspend still does it",
     )
 
     def rule(self, server: str) -> str:

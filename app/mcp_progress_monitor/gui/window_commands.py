@@ -177,7 +177,7 @@ CLOSE_PANE: Final = _command(
     "close_pane", "&Close pane", "", "Ctrl+W", "Close the pane that has the focus"
 )
 MENU: Final = _command(
-    "menu", "&Menu of the selection", "", "Shift+F10", "Open the menu of what is selected"
+    "menu", "Context &menu", "", "Shift+F10", "Open the context menu of the selection"
 )
 QUIT: Final = _command(
     "quit", "&Quit", "", "Ctrl+Q", "Close all connections and quit", role=QAction.MenuRole.QuitRole

@@ -141,7 +141,7 @@ _NAME: Final = 60
 _NAMES: Final = 10  # servers that are named; more are counted
 RECORDING_IS_OFF: Final = (
     "Recording is turned off: watched sessions pass through unrecorded, and the window does not"
-    " show them. Turn it on in the window, in the dialog Recordings."
+    " show them. Turn it on in Settings, under Recordings."
 )
 
 

@@ -111,7 +111,7 @@ def request_and_reply(detail: JobDetail) -> str:
 def names(first: JobDetail, second: JobDetail) -> tuple[str, str]:
     """The names of the two jobs; runs of one tool are numbered."""
     one, other = (job_texts.name(each.snapshot) for each in (first, second))
-    return ("First run", "Second run") if one == other else (f"1: {one}", f"2: {other}")
+    return ("Run 1", "Run 2") if one == other else (f"1: {one}", f"2: {other}")
 
 
 def _phases(first: JobDetail, second: JobDetail) -> Iterator[Row]:

@@ -681,7 +681,7 @@ def task_standing(job: JobSnapshot, task: TaskSnapshot) -> str:
     if job.state is JobState.CANCELLING and not is_terminal(task.status):
         parts.append(CANCEL_REQUESTED)
     if is_left_at_server(job):
-        parts.append("left on its server, followed again when the server is connected")
+        parts.append("still on its server; tracking continues when the server is connected")
     parts.append(line(task.message or ""))
     return " · ".join(part for part in parts if part)
 

@@ -35,7 +35,7 @@ def page(qtbot: QtBot, appearance: Appearance) -> SettingsForm:
 
 def test_every_control_changes_its_setting(page: SettingsForm) -> None:
     announced = heard(page.chosen)
-    for text in ("is done", "Quiet hours", "Play a sound", "Tray icon", "watched clients", "awake"):
+    for text in ("is done", "Quiet hours", "Play a sound", "watched clients"):
         box(page, text).click()
     page.controls["least_s"].widget.setValue(90)
     page.controls["quiet_from"].widget.setTime(QTime(23, 15))
@@ -48,8 +48,6 @@ def test_every_control_changes_its_setting(page: SettingsForm) -> None:
         has_quiet_hours=True,
         quiet_from=datetime.time(23, 15),
         has_sound=True,
-        shows_tray=False,
-        keeps_awake=False,
         servers={"db": "attention", "gone": "none"},
     )
     assert page.values == chosen == announced[-1]
@@ -72,7 +70,6 @@ def test_what_has_no_effect_cannot_be_edited(page: SettingsForm) -> None:
     box(page, "Notify while").click()
     assert not begin.isEnabled()
     assert not box(page, "fails").isEnabled()
-    assert box(page, "Tray icon").isEnabled()
 
 
 def test_one_button_asks_about_everything_again(qtbot: QtBot, appearance: Appearance) -> None:

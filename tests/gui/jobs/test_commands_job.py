@@ -186,15 +186,25 @@ def test_actions_follow_a_job_that_ends(pane: JobList, jobs: JobsModel, source: 
     assert pane.commands[REMOVE].isEnabled()
 
 
-def test_the_menu_holds_the_actions(qtbot: QtBot, pane: JobList) -> None:
+@pytest.mark.parametrize("state", [JobState.RUNNING, JobState.DONE])
+def test_the_menu_holds_what_applies_to_the_job(
+    qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs, state: JobState
+) -> None:
+    source.put(job(id=1, state=state))
+    jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
     pane.select(1)
     pane.table.customContextMenuRequested.emit(place_of(pane, 0, Column.JOB))
     menu = next(menu for menu in pane.findChildren(QMenu) if menu.isVisible())
     qtbot.addWidget(menu)
     actions = [action for action in menu.actions() if not action.isSeparator()]
-    assert {id(action) for action in actions} == {
-        id(pane.commands[command]) for command in JOB_COMMANDS if command is not ANSWER
+    assert {action.objectName() for action in actions} == {
+        command.id
+        for command in JOB_COMMANDS
+        if command is not ANSWER
+        and (pane.commands[command].isEnabled() or pane.commands[command].why)
     }
+    assert (pane.commands[CANCEL] in actions) is (state is JobState.RUNNING)
+    assert pane.commands[REMOVE] in actions or state is JobState.RUNNING
     menu.close()
 
 

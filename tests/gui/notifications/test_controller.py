@@ -20,7 +20,11 @@ from mcp_progress_monitor.gui.notifications.events import NoticeAction
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
-from mcp_progress_monitor.gui.user_settings import NotificationSettings, UserSettings
+from mcp_progress_monitor.gui.user_settings import (
+    GeneralSettings,
+    NotificationSettings,
+    UserSettings,
+)
 from mcp_progress_monitor.gui.window_commands import MINI, QUIT
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobSnapshot, JobState
@@ -87,7 +91,7 @@ def test_the_title_counts_and_can_be_reported_not_to(parts: Parts) -> None:
     parts.change(job(id=2, state=JobState.NEEDS_YOU), job(id=3, state=JobState.STALLED))
     title = "1 running, 1 needs you, 1 stalled — MCP Progress Monitor"
     assert parts.window.windowTitle() == title
-    parts.settings.replace(NotificationSettings(shows_counts=False))
+    parts.settings.replace(GeneralSettings(shows_counts=False))
     assert parts.window.windowTitle() == "MCP Progress Monitor"
     parts.settings.replace(NotificationSettings())
     parts.change(done(1), done(2), done(3))
@@ -209,7 +213,7 @@ def test_the_tray_says_how_it_stands_and_lists_what_runs(
     assert "a && b, 63.2 %, needs you" in texts
     menu.actions()[texts.index("a && b, 63.2 %, needs you")].trigger()
     assert parts.opened == [2]
-    parts.settings.replace(NotificationSettings(shows_tray=False))
+    parts.settings.replace(GeneralSettings(shows_tray=False))
     assert parts.made.tray.icon is None
 
 
@@ -239,7 +243,7 @@ def test_progress_in_the_task_bar_is_that_of_what_runs(parts: Parts, qtbot: Any)
     parts.change(done(1), done(2), job(id=3, fraction=None, state=JobState.NEEDS_YOU))
     parts.made.show_share()
     assert shown == [(0, 0.5), (1, None)]
-    parts.settings.replace(NotificationSettings(shows_task_bar=False))
+    parts.settings.replace(GeneralSettings(shows_task_bar=False))
     assert shown[-1] == (0, None)
 
 
@@ -307,7 +311,7 @@ def test_the_computer_is_kept_awake_while_jobs_run(
         parts.made.awake, "set_wanted", lambda *, is_wanted: wanted.append(is_wanted)
     )
     parts.change(job(id=2, state=JobState.STALLED), done(1))
-    parts.settings.replace(NotificationSettings(keeps_awake=False))
-    parts.settings.replace(NotificationSettings())
+    parts.settings.replace(GeneralSettings(keeps_awake=False))
+    parts.settings.replace(GeneralSettings())
     parts.change(job(id=2, state=JobState.NEEDS_YOU))
     assert wanted == [True, False, True, False]

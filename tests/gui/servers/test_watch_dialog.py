@@ -15,6 +15,7 @@ from mcp_progress_monitor.catalogue.taps import EntryTap, Launch
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog, WatchRequest
 from mcp_progress_monitor.gui.theme import Appearance
+from tests.gui.exposure import expose
 
 
 def server(name: str, *, is_on: bool = False, why_not: str = "") -> ClientServer:
@@ -156,3 +157,9 @@ def test_progress_is_requested_where_the_client_does_not_ask(dialog: WatchDialog
     dialog.requests_progress.click()
     assert heard == [WatchRequest((PLAIN,), (), requests_progress=True)]
     assert dialog.requests_progress.toolTip()
+
+
+def test_enter_changes_no_file(qtbot: QtBot, appearance: Appearance) -> None:
+    dialog = WatchDialog(appearance)
+    expose(qtbot, dialog)
+    assert not dialog.change.isDefault()

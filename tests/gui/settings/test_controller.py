@@ -101,7 +101,7 @@ async def test_theme_and_text_size_apply_at_once_and_are_kept(data_dir: Path, fo
 async def test_limits_count_for_the_next_calls_and_the_next_start(data_dir: Path) -> None:
     async with running(data_dir) as program:
         page = page_of(await opened(program), "limits")
-        assert page.controls["tool_idle_s"].widget.text() == "1800"
+        assert page.controls["tool_idle_s"].widget.text() == "30 min"
         page.controls["tool_idle_s"].widget.setText("soon")
         page.controls["tool_idle_s"].widget.editingFinished.emit()
         assert page.mistake.isVisible()

@@ -66,7 +66,7 @@ def test_a_huge_reply_is_not_compared() -> None:
 
 def test_runs_of_one_tool_are_called_by_their_order() -> None:
     one, other = detail(job()), detail(job(id=2, name="import"))
-    assert comparison.names(one, one) == ("First run", "Second run")
+    assert comparison.names(one, one) == ("Run 1", "Run 2")
     assert comparison.names(one, other) == ("1: export_orders", "2: import")
 
 

@@ -41,7 +41,7 @@ def test_a_task_left_at_its_server_says_so_with_the_time_that_is_left() -> None:
     left = new_job(1, task=TASK._replace(is_followed=False))
     assert job_texts.state(left) == "Left on its server"
     assert job_texts.status(left) == "kept for 1 min 2 s more"
-    assert "followed again when the server is connected" in job_texts.task_standing(
+    assert "tracking continues when the server is connected" in job_texts.task_standing(
         left, left.task or TASK
     )
 

@@ -15,6 +15,7 @@ from mcp_progress_monitor.gui.common.controls import (
     push_button,
     set_text_colour,
 )
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import (
     ScreenFit,
     fit_to_screen,
@@ -135,12 +136,12 @@ class AgentsDialog(QDialog):
         body.setStretchFactor(1, 3)
         page = QWidget(self)
         in_column(self.allowed, self.note, (body, 1), of=page, margins=0, spacing=GAP)
-        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        close = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         close.rejected.connect(self.reject)
         whole = ScreenFit(page, QSize(2 * GAP_L, 100), self)
         buttons = in_row(self.invite, self.turn, self.remove, 1, close, spacing=GAP)
-        in_column((whole, 1), buttons, of=self, margins=GAP_L, spacing=GAP)
+        in_column((whole, 1), buttons, of=self, spacing=GAP)
 
     def _refresh(self) -> None:
         """Show the readings of the selected agents, or of all, and what can be done."""

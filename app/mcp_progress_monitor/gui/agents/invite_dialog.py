@@ -31,6 +31,7 @@ from mcp_progress_monitor.gui.common.controls import (
     read_only_text,
     set_text_colour,
 )
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import (
     ScreenFit,
     fit_to_screen,
@@ -224,12 +225,12 @@ class InviteDialog(QDialog):
             margins=0,
             spacing=GAP,
         )
-        buttons = QDialogButtonBox(self)
-        buttons.addButton(self.add, QDialogButtonBox.ButtonRole.ApplyRole)
+        buttons = DialogButtons(self)
+        buttons.addButton(self.add, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.addButton(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         buttons.rejected.connect(self.reject)
         whole = ScreenFit(page, QSize(2 * GAP_L, 130), self)
-        in_column((whole, 1), self.note, buttons, of=self, margins=GAP_L, spacing=GAP)
+        in_column((whole, 1), self.note, buttons, of=self, spacing=GAP)
 
     def _connect(self) -> None:
         self.clients.currentIndexChanged.connect(self._on_changed)

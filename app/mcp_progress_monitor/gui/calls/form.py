@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
+_ICON: Final = QSize(14, 14)  # of a button that is as high as the others
 _MOST_CALLS: Final = 20_000
 _ASKED_FROM: Final = 100  # calls
 _CHECK_S: Final = 1.0
@@ -316,10 +317,11 @@ class CallForm(QWidget):
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._title.setFont(emphasised(self._title.font()))
         self._send.setIcon(self._appearance.icon("sent"))
+        self._send.setIconSize(_ICON)
         self._send.setDefault(True)
         self._send_anyway.setToolTip("Send the call even though it does not match the schema")
         self._send_anyway.hide()
-        self._stop.setToolTip("Make no further calls; those already made continue")
+        self._stop.setToolTip("Stop sending calls; pending ones continue")
         self._stop.setAutoDefault(False)
         self._stop.hide()
         self._connect_server.setToolTip("Connect the server and keep what you entered")
@@ -729,5 +731,5 @@ class CallDialog(QDialog):
         close.clicked.connect(self.reject)
         close.setToolTip("Close the window and keep what you entered (Esc)")
         self.form.add_button(close)
-        in_column((self.form, 1), of=self, margins=GAP_L)
+        in_column((self.form, 1), of=self)
         fit_to_screen(self, _SIZE)

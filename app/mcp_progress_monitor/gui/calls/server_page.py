@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _Index = QModelIndex | QPersistentModelIndex
+_ICON: Final = QSize(14, 14)  # of a button that is as high as the others
 _KINDS: Final = (
     (OfferKind.TOOL, "Tools", "tool", "new-call", LIST_TOOLS),
     (OfferKind.PROMPT, "Prompts", "prompt", "text", LIST_PROMPTS),
@@ -225,6 +226,7 @@ class OfferDetails(QWidget):
         self.title.setFont(emphasised(self.font()))
         self.call = QPushButton("&Call…", self)
         self.call.setIcon(appearance.icon("new-call"))
+        self.call.setIconSize(_ICON)
         self.description = QPlainTextEdit(self)
         self.description.setReadOnly(True)
         self.description.setTabChangesFocus(True)
@@ -311,6 +313,7 @@ class ServerPage(QWidget):
         self._connect()
         self.begins_at = self.list
         self.back.setIcon(appearance.icon("back"))
+        self.back.setIconSize(_ICON)
         for label in self.instructions.findChildren(QLabel):
             set_text_colour(label, appearance, Tone.MUTED)
 

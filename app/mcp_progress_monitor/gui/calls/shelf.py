@@ -26,10 +26,11 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, plain_tip
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.page_commands import DELETE_CALLS
-from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
+from mcp_progress_monitor.gui.theme import GAP, GAP_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,14 +180,14 @@ class SaveCallDialog(QDialog):
         form = QFormLayout()
         form.addRow("&Title", self._title)
         form.addRow("&Folder", self._folder)
-        buttons = QDialogButtonBox(
+        buttons = DialogButtons(
             QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel, self
         )
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         self._save = buttons.button(QDialogButtonBox.StandardButton.Save)
         self._title.textChanged.connect(self._on_title_changed)
-        in_column(form, buttons, of=self, margins=GAP_L, spacing=GAP)
+        in_column(form, buttons, of=self, spacing=GAP)
         self._on_title_changed()
 
     def accept(self) -> None:
@@ -232,7 +233,7 @@ class SavedCallsDialog(QDialog):
         foot.addWidget(plain_label(self, "Double-click a title or a folder to change it."), 1)
         foot.addWidget(self._delete)
         foot.addWidget(close)
-        in_column((self._table, 1), foot, of=self, margins=GAP_L, spacing=GAP)
+        in_column((self._table, 1), foot, of=self, spacing=GAP)
         self._calls: list[SavedCall] = []
         self._fill()
         fit_to_screen(self, _SIZE)

@@ -227,11 +227,16 @@ class CommandAction(QAction):
             self.setText(text)
         self._tell()
 
+    @property
+    def why(self) -> str:
+        """The reason why it is not available, if one is known."""
+        return self._why or (self._words or Words()).why
+
     def tip(self) -> str:
         """Describe the command and its current key, or say why it is not available."""
         words = self._words or Words()
         said = words.tip or self.command.tip or self.text().replace("&", "")
-        return self._why or words.why or with_key(said, self.shortcuts())
+        return self.why or with_key(said, self.shortcuts())
 
     def _tell(self) -> None:
         self.setToolTip(plain_tip(self.tip()))
@@ -318,14 +323,15 @@ class CommandActions(QObject):
                 self.commands.run(command, each, *given)
 
     def fill(self, menu: QMenu, groups: Iterable[Iterable[Command]]) -> None:
-        """Fill `menu` with what can ever apply to the selected rows, in groups."""
+        """Fill `menu` with what applies to the selected rows, in groups, and what says why not."""
         self.refresh()
         chosen = self._chosen()
         menu.clear()
         for group in groups:
             for command in group:
                 is_elsewhere = command.takes is Takes.ANY and not command.of(chosen)
-                if self.commands.is_offered(command) and not is_elsewhere:
+                is_useful = self[command].isEnabled() or bool(self[command].why)
+                if self.commands.is_offered(command) and is_useful and not is_elsewhere:
                     menu.addAction(self[command])
             menu.addSeparator()
 

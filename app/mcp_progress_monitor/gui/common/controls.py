@@ -200,6 +200,7 @@ class QuietComboBox(QComboBox):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(12)
+        self.setIconSize(QSize(1, 1))  # it has none; the height is that of its text
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave the wheel to the scroll area, unless the box has the focus."""

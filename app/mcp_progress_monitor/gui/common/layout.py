@@ -20,6 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from mcp_progress_monitor.gui.theme import GAP
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -58,7 +60,8 @@ def in_row(
 ) -> QHBoxLayout:
     """Lay `parts` out from left to right, in the widget `of` or to be put into another layout.
 
-    Pixels; without `margins` (left, top, right, bottom) or `spacing` those of the style.
+    Pixels; without `margins` (left, top, right, bottom) those of every dialog, without `spacing`
+    that of the style.
     """
     return _filled(QHBoxLayout() if of is None else QHBoxLayout(of), parts, margins, spacing)
 
@@ -79,6 +82,8 @@ def _filled(
     margins: int | tuple[int, int, int, int] | None,
     spacing: int | None,
 ) -> Box:
+    if margins is None and layout.parent() is not None:
+        margins = GAP
     if margins is not None:
         layout.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
     if spacing is not None:

@@ -32,7 +32,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
-from mcp_progress_monitor.gui.common.typed_input import read_limit
+from mcp_progress_monitor.gui.common.typed_input import limit_text, read_limit
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.snapshots.limits import USUAL
 
@@ -71,13 +71,15 @@ def _number(row: rows.Number, parent: QWidget) -> Control:
 
 
 def _seconds(row: rows.Seconds, parent: QWidget) -> Control:
-    field = QLineEdit(parent, placeholderText=f"{row.default:g} (default)")
+    field = QLineEdit(parent, placeholderText=f"{limit_text(row.default)} (default)")
 
     def read(_: float) -> float:
         limit = read_limit(field.text())
         return row.default if limit is USUAL else float(limit or 0)
 
-    return Control(field, [field.editingFinished], lambda value: field.setText(f"{value:g}"), read)
+    return Control(
+        field, [field.editingFinished], lambda value: field.setText(limit_text(value)), read
+    )
 
 
 def _time(_row: rows.TimeOfDay, parent: QWidget) -> Control:

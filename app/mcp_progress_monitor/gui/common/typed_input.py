@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any, Final
 
+from mcp_progress_monitor.filtering.expressions import SECONDS, quantity
 from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S, USUAL, LimitChoice
 
 _LONGEST_INTEGER: Final = 4_000  # digits of an integer; Python converts no more than 4,300 to text
@@ -106,8 +107,16 @@ def off_word() -> str:
     return "off"
 
 
+def limit_text(seconds: float) -> str:
+    """A limit as `read_limit` reads it: `30 min`, `90 s`, `0`."""
+    for unit, length in (("h", 3600), ("min", 60), ("s", 1)):
+        if seconds and not seconds % length:
+            return f"{seconds / length:g} {unit}"
+    return f"{seconds:g} s" if seconds else "0"
+
+
 def read_limit(text: str) -> LimitChoice:
-    """Return the limit in `text`; 0 and "off" mean none.
+    """Return the limit in `text`, in seconds or with a unit; 0 and "off" mean none.
 
     Raises:
         InputError: it is not a number, or not one that a clock can count down.
@@ -117,7 +126,9 @@ def read_limit(text: str) -> LimitChoice:
         return USUAL
     if entered in {"off", off_word().casefold()}:
         return None
-    seconds = read_number(text, is_integer=False)
+    seconds = quantity(entered, SECONDS)
+    if seconds is None:
+        seconds = read_number(text, is_integer=False)
     if not 0 <= seconds <= LONGEST_LIMIT_S:
         raise JsonInputError(f"enter 0 for no limit, or at most {LONGEST_LIMIT_S:,.0f} seconds")
     return float(seconds) or None

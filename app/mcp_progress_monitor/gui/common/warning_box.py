@@ -8,12 +8,15 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from mcp_progress_monitor.gui.common.dialog_buttons import without_icons
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Self
+
+    from PySide6.QtGui import QShowEvent
 
 _SIGN: Final = 32
 _LOOKED_AGAIN_MS: Final = 1000
@@ -38,6 +41,10 @@ class WarningBox(QMessageBox):
         """
         self._look = look
         self._second.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        without_icons(self)
+        super().showEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -21,6 +21,7 @@ from mcp_progress_monitor import __version__, bundle, paths
 from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.controls import plain_label, push_button
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import (
     fit_to_screen,
     in_column,
@@ -146,7 +147,7 @@ class AboutDialog(QDialog):
         self.copy.clicked.connect(self._on_copy)
         text = in_column(title, about, spacing=GAP)
         top = in_row(icon, (text, 1), spacing=GAP_L)
-        in_column(top, (self.versions, 1), buttons, of=self, margins=GAP_L, spacing=GAP_L)
+        in_column(top, (self.versions, 1), buttons, of=self, spacing=GAP_L)
         fit_to_screen(self, QSize(480, 340))
         order_tabs(self)
         buttons.button(QDialogButtonBox.StandardButton.Close).setFocus()
@@ -176,7 +177,7 @@ class ReportDialog(QDialog):
         self.show_log.setEnabled(is_there(self._log))
         self.show_log.clicked.connect(self._on_show_log)
         buttons.addButton(self.show_log, QDialogButtonBox.ButtonRole.ActionRole)
-        in_column(intro, (self.text, 1), buttons, of=self, margins=GAP_L, spacing=GAP)
+        in_column(intro, (self.text, 1), buttons, of=self, spacing=GAP)
         fit_to_screen(self, QSize(600, 440))
         order_tabs(self)
         self.text.setFocus()
@@ -198,7 +199,7 @@ def _text_box(name: str, text: str, parent: QWidget) -> QPlainTextEdit:
 
 
 def _buttons(parent: QDialog, text: str, tip: str) -> tuple[QDialogButtonBox, QPushButton]:
-    box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, parent)
+    box = DialogButtons(QDialogButtonBox.StandardButton.Close, parent)
     box.rejected.connect(parent.reject)
     button = push_button(parent, text, tip)
     box.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)

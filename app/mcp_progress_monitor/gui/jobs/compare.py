@@ -14,15 +14,15 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSplitter,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_label
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.differences import DifferencesView
-from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen
+from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.history import PlainTableModel
 from mcp_progress_monitor.gui.page_commands import COUNT_AGAIN
@@ -159,9 +159,9 @@ class CompareDialog(QDialog):
         parts.addWidget(table)
         parts.addWidget(charts)
         parts.setStretchFactor(1, 1)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
+        column = in_column(of=self)
         pages = QTabWidget(self)
         pages.setDocumentMode(True)
         pages.setAccessibleName("Parts of the comparison")
@@ -193,7 +193,7 @@ class StatisticsDialog(QDialog):
         about = plain_label(
             self, "Times include only answered calls. Press Enter to show the calls of a row."
         )
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         refresh = buttons.addButton("&Refresh", QDialogButtonBox.ButtonRole.ActionRole)
         KeyAction(COUNT_AGAIN, self, refresh.click, refresh)
         refresh.clicked.connect(self.refresh)
@@ -201,7 +201,7 @@ class StatisticsDialog(QDialog):
             if isinstance(button, QPushButton):
                 button.setAutoDefault(False)  # Enter is for the table
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
+        column = in_column(of=self)
         column.addWidget(about)
         column.addWidget(table, 1)
         column.addWidget(buttons)

@@ -29,7 +29,7 @@ from mcp_progress_monitor.gui.notifications.events import (
     notice_of_series,
 )
 from mcp_progress_monitor.gui.theme import Appearance, Tone
-from mcp_progress_monitor.gui.user_settings import NotificationSettings
+from mcp_progress_monitor.gui.user_settings import GeneralSettings, NotificationSettings
 from mcp_progress_monitor.gui.window_commands import MINI, NOTIFICATIONS
 from mcp_progress_monitor.tracker.snapshot import JobState
 
@@ -185,7 +185,7 @@ class NotificationsController(QObject):
     @Slot()
     def _apply(self) -> None:
         settings = self._settings.notifications
-        self.tray.set_wanted(is_wanted=settings.shows_tray)
+        self.tray.set_wanted(is_wanted=self._settings.of(GeneralSettings).shows_tray)
         self.on_action.setChecked(settings.is_on)
         self._show_counts()
         self.show_share()
@@ -276,7 +276,7 @@ class NotificationsController(QObject):
 
     @Slot()
     def _show_counts(self) -> None:
-        groups, settings = self._models.groups, self._settings.notifications
+        groups, settings = self._models.groups, self._settings.of(GeneralSettings)
         text = counted(groups.count)
         title = f"{text} — {_TITLE}" if text and settings.shows_counts else _TITLE
         self._window.setWindowTitle(title)
@@ -289,7 +289,7 @@ class NotificationsController(QObject):
 
     @Slot()
     def show_share(self) -> None:
-        is_wanted = self._settings.notifications.shows_task_bar
+        is_wanted = self._settings.of(GeneralSettings).shows_task_bar
         count = self._models.groups.count(JobGroup.NEEDS_YOU) if is_wanted else 0
         shares = [job.fraction for job in self._running_jobs() if job.fraction is not None]
         share = sum(shares) / len(shares) if shares and is_wanted else None

@@ -330,7 +330,7 @@ class ConversationView(QScrollArea):
         """A thumbnail; only the first few images are decoded."""
         self._images += 1
         if self._images > _IMAGES_AT_MOST:
-            self._add_text("One more image, not shown here.", Tone.MUTED)
+            self._add_text("Image not shown: there are too many.", Tone.MUTED)
             return
         view = ImageView(self._appearance, self)
         view.show_base64(encoded)

@@ -32,11 +32,12 @@ from mcp_progress_monitor.gui.common.controls import (
     push_button,
     set_text_colour,
 )
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
 from mcp_progress_monitor.gui.page_commands import SAVE_RULES
-from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone
+from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
 from mcp_progress_monitor.path_checks import expanded
 from mcp_progress_monitor.snapshots.settings import (
     LONGEST_DELAY_S,
@@ -71,7 +72,7 @@ class ServerSettingsDialog(QDialog):
         self.setWindowTitle(f"{title}: {one_line(server, 60)}")
         self.note = plain_label(self)
         set_text_colour(self.note, appearance, Tone.BAD)
-        self._buttons = QDialogButtonBox(self)
+        self._buttons = DialogButtons(self)
         standard = QDialogButtonBox.StandardButton
         self._buttons.setStandardButtons(standard.Save | standard.Cancel)
         self._buttons.accepted.connect(self.accept)
@@ -83,7 +84,7 @@ class ServerSettingsDialog(QDialog):
     def lay_out(self, about: str, page: QLayout) -> None:
         text = plain_label(self, about)
         set_text_colour(text, self.appearance, Tone.MUTED)
-        in_column(text, (page, 1), self.note, self._buttons, of=self, margins=GAP_L, spacing=GAP)
+        in_column(text, (page, 1), self.note, self._buttons, of=self, spacing=GAP)
 
     def save(self) -> str:
         """Emit the settings; returns the error, empty if they are valid."""

@@ -16,6 +16,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.dialog_buttons import without_icons
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.user_settings import RecordingChoices
@@ -164,7 +165,7 @@ class RecordingsController(QObject):
             action.setToolTip(plain_tip(visible(str(path))))
             action.setData(str(path))
         if menu.isEmpty():
-            menu.addAction("No recording was opened yet").setEnabled(False)
+            menu.addAction("No recent recordings").setEnabled(False)
             return
         menu.addSeparator()
         clear = menu.addAction("&Clear this list")
@@ -268,6 +269,7 @@ class RecordingsController(QObject):
         box.addButton(QMessageBox.StandardButton.Cancel)
         add.clicked.connect(self._on_associate_agreed)
         remove.clicked.connect(self._on_dissociate_agreed)
+        without_icons(box)
         box.open()
 
     @Slot()
@@ -284,6 +286,8 @@ class RecordingsController(QObject):
         done = "Done." if not outcome.to_do else "One more step is needed."
         box.setText(done)
         box.setInformativeText(outcome.as_text())
+        box.addButton(QMessageBox.StandardButton.Close)
+        without_icons(box)
         box.open()
 
 

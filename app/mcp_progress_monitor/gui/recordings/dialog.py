@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.commands import KeyAction
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.common.tables import dress_tree
@@ -114,7 +115,7 @@ class RecordingsDialog(QDialog):
 
     def _lay_out(self) -> None:
         buttons = in_row(self.open_button, self.delete_button, self.folder_button, 1)
-        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        close = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         layout = in_column((self.tree, 1), self.total, buttons, of=self)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QLabel, QPus
 
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, read_only_text
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
 from mcp_progress_monitor.paths import program_command
 
@@ -66,7 +67,7 @@ class ServeDialog(QDialog):
         order_tabs(self)
 
     def _lay_out(self) -> None:
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
         pace = QLabel("&Pace:", self)
         pace.setBuddy(self.speed)

@@ -607,7 +607,7 @@ class ObjectField(FormField):
             self.context.work.finish()
 
     def _others_context(self, beyond: int) -> FieldContext:
-        what = "Other members"
+        what = "Additional properties"
         schema: Schema = {"title": what, "examples": [{}]}
         if beyond > 0:
             schema["description"] = f"Enter {number(beyond)} more members of the schema here."

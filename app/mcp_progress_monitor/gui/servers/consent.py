@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.catalogue.trust import with_visible_gaps
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import read_only_text
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, emphasised
@@ -102,7 +103,7 @@ class ConsentDialog(QDialog):
         self.tree.itemChanged.connect(self._on_item_changed)
         if sources:
             self.tree.itemChanged.connect(self._on_one_checked)
-        self._buttons = QDialogButtonBox(self)
+        self._buttons = DialogButtons(self)
         text = "&Start selected servers" if is_several else "&Approve and start"
         self._start = self._buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
         cancel = self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
@@ -221,7 +222,7 @@ class SavedServerDialog(QDialog):
         self._jobs: list[JobId] = []
         self.text = read_only_text(self, "What the saved definition runs")
         self.text.setPlainText("\n".join(self._lines(now)))
-        self._buttons = QDialogButtonBox(self)
+        self._buttons = DialogButtons(self)
         self.use = self._buttons.addButton(
             "&Start the saved command and resume", QDialogButtonBox.ButtonRole.AcceptRole
         )

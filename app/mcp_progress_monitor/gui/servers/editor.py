@@ -24,6 +24,7 @@ from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.formatting import elide, one_line, visible
 from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_label, read_only_text, set_text_colour
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
 from mcp_progress_monitor.gui.page_commands import SAVE_SERVER
 from mcp_progress_monitor.gui.servers.draft import (
@@ -37,7 +38,7 @@ from mcp_progress_monitor.gui.servers.draft import (
     read_draft,
 )
 from mcp_progress_monitor.gui.servers.editor_pages import ConnectionPage, RestartPage, ServerPage
-from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone
+from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.wording.approval import STARTED_IN
 
@@ -309,7 +310,7 @@ class ServerEditor(QDialog):
 
     def _add_buttons(self) -> None:
         role = QDialogButtonBox.ButtonRole
-        self.buttons = QDialogButtonBox(self)
+        self.buttons = DialogButtons(self)
         self.connect_button = QPushButton("Sav&e and connect", self)
         self.save_button = QPushButton("&Save", self, autoDefault=False)
         self.buttons.addButton(self.save_button, role.AcceptRole)
@@ -328,7 +329,7 @@ class ServerEditor(QDialog):
         for pages in (self.tabs, self.tabs.tabBar()):
             pages.setAccessibleName("Pages")
         column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.setContentsMargins(GAP, GAP, GAP, GAP)
         column.setSpacing(GAP)
         column.addWidget(self.tabs, 3)
         column.addWidget(self.preview, 1)

@@ -38,6 +38,7 @@ from mcp_progress_monitor.gui.common.controls import (
     read_only_text,
     set_text_colour,
 )
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import (
     ScreenFit,
     fit_to_screen,
@@ -200,13 +201,13 @@ class ServerExportDialog(QDialog):
         label.setBuddy(self.form)
         top = in_row(label, self.form, self.with_secrets, 1)
         middle = in_row((self.servers, 1), (self.shown, 3))
-        buttons = QDialogButtonBox(self)
+        buttons = DialogButtons(self)
         for button in (self.copy, self.save):
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
             button.setAutoDefault(False)
         buttons.addButton(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        in_column(top, (middle, 1), self.note, buttons, of=self, margins=GAP_L, spacing=GAP)
+        in_column(top, (middle, 1), self.note, buttons, of=self, spacing=GAP)
 
     def _show_note(self, text: str, tone: Tone) -> None:
         self.note.setText(text)
@@ -591,7 +592,7 @@ class ImportDialog(QDialog):
         return tree
 
     def _add_buttons(self) -> None:
-        self.buttons = QDialogButtonBox(self)
+        self.buttons = DialogButtons(self)
         self._import = QPushButton("&Import", self)
         self._import.setDefault(True)
         self.buttons.addButton(self._import, QDialogButtonBox.ButtonRole.AcceptRole)
@@ -624,7 +625,7 @@ class ImportDialog(QDialog):
         page.addWidget(self.inputs)
         page.addLayout(secrets)
         column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.setContentsMargins(GAP, GAP, GAP, GAP)
         column.setSpacing(GAP)
         column.addWidget(ScreenFit(found, QSize(2 * GAP_L, 130), self), 1)
         column.addWidget(self.note)

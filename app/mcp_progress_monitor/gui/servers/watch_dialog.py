@@ -25,6 +25,7 @@ from mcp_progress_monitor.gui.common.controls import (
     read_only_text,
     set_text_colour,
 )
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_tree
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
@@ -239,13 +240,13 @@ class WatchDialog(QDialog):
         body.addWidget(self.preview)
         page = QWidget(self)
         in_column(self.about, (body, 1), self.requests_progress, of=page, margins=0, spacing=GAP)
-        buttons = QDialogButtonBox(self)
-        buttons.addButton(self.change, QDialogButtonBox.ButtonRole.ApplyRole)
+        buttons = DialogButtons(self)
+        buttons.addButton(self.change, QDialogButtonBox.ButtonRole.ActionRole)
         close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
         close.setAutoDefault(False)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.setContentsMargins(GAP, GAP, GAP, GAP)
         column.setSpacing(GAP)
         column.addWidget(ScreenFit(page, QSize(2 * GAP_L, 130), self), 1)
         column.addWidget(self.note)

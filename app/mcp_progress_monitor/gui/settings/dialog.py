@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance
@@ -85,11 +86,11 @@ class SettingsDialog(QDialog):
         return place
 
     def _lay_out(self) -> None:
-        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        close = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         row = in_row(self.list, (self._stack, 1), spacing=GAP_L)
-        in_column((row, 1), close, of=self, margins=GAP_L)
+        in_column((row, 1), close, of=self)
 
     @Slot(int)
     def _on_row_changed(self, row: int) -> None:

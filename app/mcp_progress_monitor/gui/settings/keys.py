@@ -229,7 +229,7 @@ class KeysPage(QWidget):
             return
         conflict = self._shortcuts.conflict(command, key)
         if conflict.fixed:
-            self._show_note(f"{native([key])} is needed for {conflict.fixed}.", Tone.BAD)
+            self._show_note(f"{native([key])} is reserved for {conflict.fixed}.", Tone.BAD)
         elif conflict.commands:
             self._wanted = key
             others = ", ".join(

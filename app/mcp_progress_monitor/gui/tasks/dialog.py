@@ -23,6 +23,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_label, push_button, set_text_colour
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
 from mcp_progress_monitor.gui.page_commands import CANCEL_TASK, REFRESH_TASKS
@@ -172,7 +173,7 @@ class TasksDialog(QDialog):
         digit = self.table.fontMetrics().horizontalAdvance("0")
         for column, digits in ((1, 18), (3, 15), (4, 24), (5, 9)):
             self.table.setColumnWidth(column, digit * digits)
-        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        close = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)
         buttons = in_row(self.refresh, self.cancel, self.open_job, 0, close, spacing=GAP)
         in_column((self.table, 1), self.message, buttons, of=self)

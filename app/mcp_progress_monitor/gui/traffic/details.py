@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,6 +28,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
     typed_text,
 )
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.differences import DifferencesView
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
 from mcp_progress_monitor.gui.common.labels import ServerTitles
@@ -176,7 +176,7 @@ class NoteEditor(QDialog):
         self._number = frame_number
         self._edit = QPlainTextEdit(self, tabChangesFocus=True)
         self._edit.setPlainText(text)
-        self._buttons = QDialogButtonBox(self)
+        self._buttons = DialogButtons(self)
         self._room = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         title = f"Note on message no. {number(frame_number)}"
@@ -524,9 +524,9 @@ class MessagesDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Compare messages")
         self.text = DifferencesView(*texts, appearance, self)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
+        column = in_column(of=self)
         column.setSpacing(GAP)
         for sign, text in zip("-+", facts, strict=True):
             column.addWidget(plain_label(self, f"{sign} {text}"))

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.filtering.fields import FIELDS, OPERATORS
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, monospaced
@@ -75,7 +76,7 @@ class FilterHelp(QDialog):
         )
         text.setTextFormat(Qt.TextFormat.PlainText)
         text.setWordWrap(True)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.close)
         in_column(text, (self._tree, 1), buttons, of=self, spacing=GAP)
         fit_to_screen(self, QSize(820, 560))
