@@ -178,10 +178,14 @@ def ask(source: FakeJobs, jobs: JobsModel, parent: int, state: JobState) -> None
 
 
 def test_what_a_server_asks_is_folded_into_the_row_of_its_job_until_that_is_over(
-    jobs: JobsModel, source: FakeJobs, shown: JobFilter
+    jobs: JobsModel, source: FakeJobs, shown: JobFilter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask(source, jobs, 1, JobState.RUNNING)
+    filtered: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(JobFilter, "beginFilterChange", lambda _self: filtered.append(None))
+        ask(source, jobs, 1, JobState.RUNNING)
     assert visible(shown) == [1, 2, 3, 4]
+    assert filtered == []  # it never had a row
     assert shown.index_of(9).row() == shown.row_of(9) == shown.row_of(1)
     assert [shown.shown_at(row) for row in range(5)] == [1, 2, 3, 4, None]
     source.put(job(id=1, state=JobState.LOST))
