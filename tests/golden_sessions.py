@@ -645,6 +645,9 @@ GOLDEN: Final = [
     ),
     Golden("EXPECT-1", D, [call(2), _DONE], [*_OPEN, tick("a", 1), _DONE]),
     Golden("EXPECT-2", D, [*_OPEN, after(9, _DONE)], [*_OPEN, after(4, _DONE)]),
+    Golden(
+        "TOUR-1", D, [*tools(2), call(3, tool="other"), result(3)], [*tools(2), call(3), result(3)]
+    ),
 ]
 """By rule, in the order of the reference."""
 

@@ -73,6 +73,39 @@ def test_a_tour_that_calls_no_tool_says_so(tmp_path: Path) -> None:
     assert "Note: No tool was called, because none is marked as read-only." in ran.out
 
 
+_UNMARKED = """
+from mcp.server.mcpserver import MCPServer
+from mcp.types import ToolAnnotations
+server = MCPServer("plain")
+@server.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+@server.tool(annotations=ToolAnnotations(destructiveHint=True))
+def wipe(path: str) -> str:
+    return "wiped"
+server.run()
+"""
+
+
+def test_tools_that_were_not_called_are_in_the_summary_and_fail_at_a_note(tmp_path: Path) -> None:
+    where, command = ["--data-dir", str(tmp_path)], ["--", sys.executable, "-c", _UNMARKED]
+    ran = run("check", "--fail-on", "note", *where, *command)
+    assert ran.code == 7
+    text = "note TOUR-1: 2 of 2 tools were not called, so nothing was tested on them: add, wipe"
+    assert text in ran.out
+    assert ran.out.endswith("2 of 2 tools were not called.\n")
+    assert run("check", *where, *command).code == 0
+
+
+def test_all_tools_are_called_but_destructive_ones_only_by_name(tmp_path: Path) -> None:
+    where, command = ["--data-dir", str(tmp_path)], ["--", sys.executable, "-c", _UNMARKED]
+    ran = run("check", "--all-tools", *where, *command)
+    assert "1 of 2 tools were not called, so nothing was tested on them: wipe" in ran.out
+    ran = run("check", "--all-tools", "--tool", "wipe", "--fail-on", "note", *where, *command)
+    assert (ran.code, "TOUR-1" in ran.out) == (0, False)
+    assert "wipe: done" in ran.err
+
+
 def test_a_tool_whose_calls_all_fail_is_no_silent_pass(tmp_path: Path) -> None:
     arguments = ["--demo", "--tool", "rpc_error", "--data-dir", str(tmp_path)]
     ran = run("check", *arguments, HOME=str(tmp_path))

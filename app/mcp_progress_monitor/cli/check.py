@@ -40,6 +40,8 @@ from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 _SLICE_S: Final = 0.2
 _SHOWN_ERRORS: Final = 10
 _SHOWN_PLACES: Final = 20  # listed findings with the same text; other formats list all
+_NAMES: Final = 400  # characters of a list of tools
 _SHOWN_TEXTS: Final = 5  # listed texts of one rule
 
 
@@ -153,6 +156,24 @@ class RecordingCheck:
             judge.results.note(connection, Needs.EXPECTATION)
         if order.max_duration is not None:
             self._check_durations(order.max_duration)
+        if order.is_tour:
+            self._check_called()
+
+    def _check_called(self) -> None:
+        """Add a finding for the tools that the tour did not call."""
+        jobs = self._playback.jobs
+        seen = (jobs.snapshot(job) for job in jobs.ids())
+        called = {each.name for each in seen if each is not None and each.method == CALL_TOOL}
+        tools = self.judge.tools
+        last = {server_name(id_): each for id_, each in self.judge.connections.items()}
+        for server, connection in last.items():
+            names = list(tools.get(server, ()))
+            left = [name for name in names if name not in called]
+            self.judge.results.note(connection, Needs.TOUR)
+            if left:
+                shown = formatting.one_line(", ".join(left), _NAMES)
+                finding = Finding(rules.NOT_CALLED, (len(left), len(names), shown))
+                self.judge.state(connection, Evidence(finding, 1, None, Side.CLIENT))
 
     def _check_durations(self, limit_s: float) -> None:
         jobs = self._playback.jobs
@@ -246,7 +267,7 @@ def as_text(report: Report) -> str:
     total = ", ".join(
         formatting.count(counts[level], level.value) for level in counts if counts[level]
     )
-    lines.append(f"{total or 'No findings'}. {_conclusion(report)}")
+    lines.append(" ".join((f"{total or 'No findings'}.", _conclusion(report), *_left_out(report))))
     return "\n".join(map(formatting.visible, lines)) + "\n"
 
 
@@ -257,6 +278,13 @@ def _conclusion(report: Report) -> str:
         failing_ones = sum(map(report.fails, report.results))
         return f"Failed: {formatting.count(failing_ones, 'new finding')} at or above --fail-on."
     return "Passed."
+
+
+def _left_out(report: Report) -> Iterable[str]:
+    """The summary's part on tools that no call tested."""
+    for each in report.results:
+        if each.rule == rules.NOT_CALLED.id:
+            yield f"{each.text.partition(',')[0]}."
 
 
 def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:

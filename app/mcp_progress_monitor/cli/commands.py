@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcp_progress_monitor.catalogue.clients import KNOWN
+from mcp_progress_monitor.cli.declared_options import takes
 from mcp_progress_monitor.cli.options import (
     Invocation,
     OwnCommand,
@@ -34,7 +35,6 @@ from mcp_progress_monitor.cli.orders import (
     TapSessionOrder,
     TapsOrder,
     TaskOrder,
-    takes,
 )
 
 if TYPE_CHECKING:

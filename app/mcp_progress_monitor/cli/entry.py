@@ -24,6 +24,7 @@ from mcp_progress_monitor.cli.commands import (
     tasks,
 )
 from mcp_progress_monitor.cli.common import CommonOptions
+from mcp_progress_monitor.cli.declared_options import takes
 from mcp_progress_monitor.cli.exits import ExitCode, exit_code_of
 from mcp_progress_monitor.cli.options import (
     Invocation,
@@ -42,7 +43,6 @@ from mcp_progress_monitor.cli.orders import (
     ResumeOrder,
     ServeOrder,
     WatchOrder,
-    takes,
 )
 from mcp_progress_monitor.exports.formats import FORMATS
 
@@ -178,6 +178,7 @@ Examples:
   mcp-progress-monitor check night.mcprec --baseline baseline.json
   mcp-progress-monitor check night.mcprec --expect 'method == "notifications/progress"'
   mcp-progress-monitor check -- python server.py
+  mcp-progress-monitor check --all-tools --fail-on note -- python server.py
   mcp-progress-monitor check --tool export --args '{"export": {"city": "Oslo"}}' -- python server.py
 """
 

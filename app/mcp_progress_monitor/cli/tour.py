@@ -18,7 +18,7 @@ from mcp_progress_monitor.cli.calls.visit import (
 from mcp_progress_monitor.cli.check import check_recordings
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.stdout import StandardOutput
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command
 from mcp_progress_monitor.engine.tour import Tour, WrongTourError
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import one_line, visible
@@ -46,9 +46,20 @@ def check_server(invocation: Invocation, order: CheckOrder) -> int:
     if code is not ExitCode.DONE:
         return code
     tour = command.tour
-    order = order.replaced(files=(path,), notes=tuple(tour.notes()))
+    order = order.replaced(files=(path,), notes=tuple(tour.notes()), is_tour=True)
     listed = ExitCode.DONE if tour.is_listed else ExitCode.ANSWERED_ERROR
-    return check_recordings(invocation.common, order) or listed
+    result = check_recordings(invocation.common, order) or listed
+    if tour.has_left and not order.all_tools and command.output.is_terminal:
+        before, check, after = _divided(sys.argv[1:])
+        line = own_command(*before, check, "--all-tools", *after)
+        command.output.text(f"To call all tools: {line}\n")
+    return result
+
+
+def _divided(words: list[str]) -> tuple[list[str], str, list[str]]:
+    """The words of the command line before the command's name, the name, and after it."""
+    place = words.index("check") if "check" in words else 0
+    return words[:place], "check", words[place + 1 :]
 
 
 class _TourCommand(EngineCommand):
@@ -62,7 +73,7 @@ class _TourCommand(EngineCommand):
         for name, arguments in given.items():
             if not isinstance(arguments, dict):
                 raise click.UsageError(f"--args: the arguments of {name!r} are not an object.")
-        self.tour = Tour(order.tools, given, self._note)
+        self.tour = Tour(order.tools, given, self._note, takes_all=order.all_tools)
 
     async def work(self, engine: Engine) -> ExitCode:
         server = await connected(engine, self._definition)

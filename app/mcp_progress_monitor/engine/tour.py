@@ -53,11 +53,15 @@ class Tour:
         given: Mapping[str, JsonObject],
         note: Callable[[str], None] = lambda _text: None,
         options: tuple[str, str] = ("--tool", "--args"),
+        *,
+        takes_all: bool = False,
     ) -> None:
         """Call the tools that are marked as read-only, `tools`, and those with `given` arguments.
 
-        What it does goes to `note`. `options` are what the front end calls those two.
+        With `takes_all`, all but those marked as destructive. What it does goes to `note`.
+        `options` are what the front end calls those two.
         """
+        self._takes_all = takes_all
         self._tools = tools
         self._given = given
         self._note = note
@@ -66,6 +70,8 @@ class Tour:
         """For each tool, whether each of its calls with valid arguments failed."""
         self.is_listed = True
         """False if the server did not list its tools."""
+        self.has_left = False
+        """True if tools were not called because of how they are marked."""
         self._untested = ""
 
     async def run(self, engine: Engine, server: ServerSnapshot) -> None:
@@ -81,8 +87,11 @@ class Tour:
             if not server.tools:
                 self.is_listed = False
                 self._untested = f"No tool was tested. {self._untested}"
-        chosen = [tool for tool in server.tools if self._is_chosen(tool)][:MOST_TOOLS]
+        chosen = [tool for tool in server.tools if self._is_chosen(tool)]
+        if not self._takes_all:
+            chosen = chosen[:MOST_TOOLS]
         left = len(server.tools) - len(chosen)
+        self.has_left = left > 0
         self._note(f"Calling {count(len(chosen), 'tool')}, leaving out {left}.")
         if left and not chosen:
             none = "No tool was called, because none is marked as read-only."
@@ -105,9 +114,11 @@ class Tour:
                 )
 
     def _is_chosen(self, tool: Tool) -> bool:
-        """Return whether a tool may be called: it is marked as read-only, or the user named it."""
-        reads = as_object(tool.raw.get("annotations")).get("readOnlyHint") is True
-        return reads or tool.name in self._tools or tool.name in self._given
+        """Return whether a tool may be called: by how it is marked, or because the user said so."""
+        marks = as_object(tool.raw.get("annotations"))
+        reads = marks.get("readOnlyHint") is True
+        is_taken = self._takes_all and (reads or marks.get("destructiveHint") is not True)
+        return reads or is_taken or tool.name in self._tools or tool.name in self._given
 
     def _check_named(self, server: ServerSnapshot) -> None:
         known = {tool.name for tool in server.tools}

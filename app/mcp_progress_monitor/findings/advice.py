@@ -43,6 +43,7 @@ class Needs(enum.Flag):
     WATCHED = enum.auto()
     OUTPUT = enum.auto()
     EXPECTATION = enum.auto()
+    TOUR = enum.auto()
 
 
 class Advice(NamedTuple):
@@ -626,6 +627,15 @@ ADVICE: Final[dict[str, Advice]] = {
         _OURS, _SURE, Needs.EXPECTATION,
         "Make the tool faster, or let it return a task.",
         "", "",
+    ),
+    "TOUR-1": Advice(
+        "Tools that were not called",
+        "The tour calls every tool, with arguments that its schema accepts.",
+        _OURS, _HINT, Needs.TOUR,
+        "Mark tools that change nothing as read-only. Call the others with --all-tools, or by name "
+        "with --tool; pass arguments with --args.",
+        "@mcp.tool(annotations=ToolAnnotations(readOnlyHint=True))",
+        "server.registerTool(name, {annotations: {readOnlyHint: true}}, run)",
     ),
 }  # fmt: skip
 """By the id of the rule, in the order of the reference."""

@@ -4,8 +4,8 @@ The ids are those of the project's table of rules: PROG progress, CAN cancelling
 multi-round-trip requests, SUB subscriptions, EVT events, LOG log messages, RES results, JR
 JSON-RPC, RSM the resume draft, OUT output schemas, HDR headers, CLI the client, DRIFT changed
 definitions, DEP deprecated features, END the end of a process, SCHEMA the official JSON schemas,
-EXPECT what the user of `check` expects. `tests/unit/findings` checks that each is complete;
-`advice` says for each id what was due and how to fix it.
+EXPECT what the user of `check` expects, TOUR what its tour leaves out. `tests/unit/findings` checks
+that each is complete; `advice` says for each id what was due and how to fix it.
 """
 
 from __future__ import annotations
@@ -735,6 +735,14 @@ TOO_LONG: Final = Rule(
     _OPTIONS,
     "The request took {took:duration}, longer than {most:duration}",
 )
+NOT_CALLED: Final = Rule(
+    "TOUR-1",
+    _NOTE,
+    ALL,
+    _OPTIONS,
+    "{count:,} of {total:,} tools were not called, so nothing was tested on them: {names}",
+)
+"""Of a tour of `check`: without it, a server on the SDKs' defaults would pass with no call."""
 
 # Resuming
 TOKEN_ON_ERROR: Final = _resume(

@@ -13,12 +13,14 @@ from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tracker.tracker import Tracker
 
 
-def check_file(path: Path, *, expect: str = "", max_duration: float | None = None) -> list[Result]:
+def check_file(
+    path: Path, *, expect: str = "", max_duration: float | None = None, is_tour: bool = False
+) -> list[Result]:
     """The results of a recording, as `check` has them."""
     check = RecordingCheck(Playback(path), Baseline())
     check.run()
     order = CheckOrder(files=(path,), expect=(expect,) if expect else (), max_duration=max_duration)
-    check.expect(order)
+    check.expect(order.replaced(is_tour=is_tour))
     return list(check.judge.results)
 
 

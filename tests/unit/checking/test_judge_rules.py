@@ -12,8 +12,9 @@ from tests.unit.checking.sessions import check_file, judge_live, summary
 _OPTIONS = {
     "EXPECT-1": {"expect": "method == notifications/progress"},
     "EXPECT-2": {"max_duration": 5.0},
+    "TOUR-1": {"is_tour": True},
 }
-_OF_CHECK_ALONE = frozenset({"SCHEMA-1", "EXPECT-1", "EXPECT-2"})
+_OF_CHECK_ALONE = frozenset({"SCHEMA-1", *_OPTIONS})
 _RULES = [golden.rule for golden in GOLDEN]
 
 
