@@ -149,6 +149,20 @@ async def test_a_permission_is_for_one_action(place: Place) -> None:
     assert len(recordings(place.data_dir)) == 1
 
 
+async def test_the_user_sees_all_that_is_asked_for_or_how_much_is_hidden(place: Place) -> None:
+    user = User(allow=types.ElicitResult(action="decline"))
+    given = {"burst": {"count": 5, "interval_s": 0}}
+    long = {"steps": 1, "more": "x" * 5_000 + " and delete everything"}
+    async with acting(place.data_dir, user=user) as agent:
+        await refused(agent, "check", server="demo", tools=["worker"], arguments=given)
+        await refused(agent, "call", server="demo", tool="known_total", arguments=long)
+    tested, called = user.asked
+    assert "the tools worker, burst and all read-only ones" in tested
+    assert '{"burst": {"count": 5, "interval_s": 0}}' in tested
+    assert "only the beginning of 5,046 characters" in called
+    assert len(called) < 1_500
+
+
 async def test_a_client_whose_user_interface_fails_allows_nothing(place: Place) -> None:
     class Failing(User):
         async def answer(self, context: Any, params: Any) -> Any:

@@ -14,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field
 
-from mcp_progress_monitor import paths
+from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.agents import answers
 from mcp_progress_monitor.agents.actions import Actions
 from mcp_progress_monitor.agents.answers import CheckAnswer, DetailAnswer, SavedServerAnswer, quoted
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.agents.saved import SavedJob
     from mcp_progress_monitor.agents.server import Agents
     from mcp_progress_monitor.agents.sources import FoundJob, Sources
+    from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.questions import Answer, Question
 
@@ -118,9 +119,9 @@ class ActionTools:
 
         async def prepare() -> _Wanted:
             definition = self._actions.approved(server)
-            shown = answers.quoted_json(given, _ARGUMENTS)
+            of = f"of the server {quoted(server)!r} with {_shown(given)}"
             return _Wanted(
-                f"call the tool {quoted(tool)!r} of the server {quoted(server)!r} with {shown}",
+                f"call the tool {quoted(tool)!r} {of}",
                 lambda: self._actions.call(caller.name, definition, tool, given),
             )
 
@@ -192,6 +193,7 @@ class ActionTools:
         async def prepare() -> _Wanted:
             definition = self._actions.approved(server)
             which = f"the tools {also} and all read-only ones" if also else "all read-only tools"
+            which += f" with {_shown(given)}" if given else ""
             return _Wanted(
                 f"test the server {quoted(server)!r}, calling {which}",
                 lambda: self._actions.check(caller.name, definition, named, given),
@@ -395,6 +397,15 @@ def refused(details: ErrorDetails) -> ToolError:
         return ToolError(quoted(what, 1_000))
     said = json.dumps(quoted(details.detail, 1_000), ensure_ascii=False)
     return ToolError(f"{quoted(what, 1_000)}\n{answers.DATA}\n" + f'{{"detail_quoted": {said}}}')
+
+
+def _shown(arguments: JsonObject) -> str:
+    """Arguments to be allowed, and how much of them cannot be seen."""
+    size = len(json.dumps(arguments, ensure_ascii=False))
+    shown = answers.quoted_json(arguments, _ARGUMENTS)
+    if size <= _ARGUMENTS:
+        return shown
+    return f"{shown} (only the beginning of {formatting.number(size)} characters)"
 
 
 def _resuming(saved: SavedJob, definition: ServerDefinition) -> str:

@@ -269,7 +269,6 @@ class Actions:
         """Only servers whose names are `is_shown` may be used."""
         self.data_dir: Final = data_dir
         self._is_shown = is_shown
-        self._is_usual = data_dir == paths.chosen_data_dir(None)
         self._trust = Trust(data_dir / TRUST_FILE)
         self._actions: dict[str, Action] = {}
         self._tasks: TaskGroup | None = None
@@ -336,7 +335,10 @@ class Actions:
 
     def _command(self, *words: str) -> str:
         """A command of this program on the data folder, for the user's shell."""
-        folder = () if self._is_usual else ("--data-dir", str(self.data_dir))
+        usual: Path | None = None
+        with contextlib.suppress(UserError):  # without a home folder
+            usual = paths.chosen_data_dir()
+        folder = () if self.data_dir == usual else ("--data-dir", str(self.data_dir))
         return formatting.visible(shlex.join([paths.APPLICATION, *words, *folder]))
 
     # What is done
