@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import enum
+import itertools
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -196,13 +197,18 @@ def parts(answer: RequestAnswered) -> list[ResultPart]:
     if answer.error is not None:
         return _error_parts(answer.error)
     result = answer.result or {}
-    found = list(_content_parts(result))
-    if len(found) > _PARTS_AT_MOST:
-        left_out = formatting.number(len(found) - _PARTS_AT_MOST)
-        note = f"The full reply has {left_out} more parts."
-        found[_PARTS_AT_MOST:] = [ResultPart(PartKind.TEXT, "More", note)]
     whole = without_tokens(result)  # the attempts' section shows the token on request
-    return [*found, ResultPart(PartKind.JSON, "Full reply", whole)]
+    return [*content_parts(result), ResultPart(PartKind.JSON, "Full reply", whole)]
+
+
+def content_parts(result: JsonObject) -> list[ResultPart]:
+    """The parts of a result's content, of bounded length."""
+    left_out = sum(1 for _ in itertools.islice(_blocks(result), _PARTS_AT_MOST, None))
+    found = list(_content_parts(result))
+    if left_out:
+        note = f"The full reply has {formatting.number(left_out)} more parts."
+        found.append(ResultPart(PartKind.TEXT, "More", note))
+    return found
 
 
 def _error_parts(error: JsonObject) -> list[ResultPart]:
@@ -217,7 +223,7 @@ def _error_parts(error: JsonObject) -> list[ResultPart]:
 
 def _content_parts(result: JsonObject) -> Iterator[ResultPart]:
     is_error = result.get("isError") is True
-    for block in _blocks(result):
+    for block in itertools.islice(_blocks(result), _PARTS_AT_MOST):
         yield block_part(block)._replace(is_error=is_error)
     if "structuredContent" in result:
         structured = result["structuredContent"]

@@ -31,7 +31,7 @@ from mcp_progress_monitor.gui.results.markdown import MarkdownView, may_be_rende
 from mcp_progress_monitor.gui.results.table import COLUMNS, ROWS, RowsTable
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.protocol.large_reply import is_outlined, with_content
-from mcp_progress_monitor.wording.results import PartKind, ResultPart, parts
+from mcp_progress_monitor.wording.results import PartKind, ResultPart, content_parts, parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,8 +226,7 @@ class ResultView(QWidget):
             self._reading = None
             if self._answer is not None:
                 whole = self._parts[-1:]  # its tree stays an outline, above the bytes
-                read = parts(self._answer._replace(result=stop.value))
-                self._show_parts([*read[:-1], *whole])
+                self._show_parts([*content_parts(stop.value), *whole])
         if self._reading is None:
             self._slices.stop()
 
