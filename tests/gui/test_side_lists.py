@@ -231,7 +231,7 @@ def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> Non
         "Show findings",
         "Copy details",
     ]
-    settings = ["Rules for questions…", "Folders (roots)…", "Log level"]
+    settings = ["Rules for questions…", "Folders (roots)…", "Log level", "Let an agent read this…"]
     assert menu_of(qtbot, servers, 0) == ["Disconnect", "Restart", *looks, *settings]
     choose(servers, 1)
     assert menu_of(qtbot, servers, 1) == ["Connect", *looks, *settings, "Remove"]
