@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -88,6 +90,30 @@ async def test_reading_is_logged_and_ends_in_all_processes_at_once(tmp_path: Pat
     assert later.beginning.servers == earlier.beginning.servers == ("local-db",)
     assert later.beginning.pid != earlier.beginning.pid
     assert later.name is not None
+
+
+def test_a_client_that_is_gone_is_no_defect(tmp_path: Path) -> None:
+    command = (*_PROGRAM, "mcp", "--data-dir", str(tmp_path))
+    client = {"name": "a", "version": "1"}
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    messages: list[dict[str, object]] = [
+        {"id": 0, "method": "initialize", "params": about},
+        {"method": "notifications/initialized"},
+        *({"id": number, "method": "tools/list"} for number in range(1, 100)),
+    ]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            for message in messages:
+                program.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            program.stdin.flush()
+        assert program.wait(PATIENCE_S) == 0
+        assert b"Internal error" not in program.stderr.read()
+    assert not list(tmp_path.glob("defect-*"))
 
 
 def test_our_own_check_finds_nothing(tmp_path: Path) -> None:

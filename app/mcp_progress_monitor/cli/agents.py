@@ -58,7 +58,10 @@ def serve_agents(common: CommonOptions, order: AgentsOrder) -> int:
 
         add = functools.partial(add_actions, sources)
     auditing = Auditing(folder, servers, acts=order.acts)
-    anyio.run(made(sources, auditing, add).run_stdio_async)
+    try:
+        anyio.run(made(sources, auditing, add).run_stdio_async)
+    except* (BrokenPipeError, ConnectionResetError):  # the client was killed during an answer
+        pass
     return ExitCode.DONE
 
 
