@@ -134,14 +134,13 @@ class AgentsDialog(QDialog):
         body.addWidget(below)
         body.setStretchFactor(0, 2)
         body.setStretchFactor(1, 3)
-        page = QWidget(self)
-        in_column(self.allowed, self.note, (body, 1), of=page, margins=0, spacing=GAP)
         close = DialogButtons(QDialogButtonBox.StandardButton.Close, self)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         close.rejected.connect(self.reject)
-        whole = ScreenFit(page, QSize(2 * GAP_L, 100), self)
+        whole = ScreenFit(body, QSize(2 * GAP_L, 170), self)
         buttons = in_row(self.invite, self.turn, self.remove, 1, close, spacing=GAP)
-        in_column((whole, 1), buttons, of=self, spacing=GAP)
+        top = (self.allowed, self.note)
+        in_column(*top, (whole, 1), buttons, of=self, spacing=GAP)
 
     def _refresh(self) -> None:
         """Show the readings of the selected agents, or of all, and what can be done."""

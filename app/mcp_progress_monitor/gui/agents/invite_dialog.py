@@ -216,7 +216,6 @@ class InviteDialog(QDialog):
         body.addWidget(below)
         page = QWidget(self)
         in_column(
-            self.about,
             in_row(label, (self.clients, 1)),
             (body, 1),
             self.acts,
@@ -229,8 +228,9 @@ class InviteDialog(QDialog):
         buttons.addButton(self.add, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.addButton(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         buttons.rejected.connect(self.reject)
-        whole = ScreenFit(page, QSize(2 * GAP_L, 130), self)
-        in_column((whole, 1), self.note, buttons, of=self, spacing=GAP)
+        # Texts that wrap stay outside: with them, a page is as high as its parts would like.
+        whole = ScreenFit(page, QSize(2 * GAP_L, 170), self)
+        in_column(self.about, (whole, 1), self.note, buttons, of=self, spacing=GAP)
 
     def _connect(self) -> None:
         self.clients.currentIndexChanged.connect(self._on_changed)

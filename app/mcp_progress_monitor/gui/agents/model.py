@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
+import operator
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -59,14 +63,14 @@ class AgentsModel(TitledTable):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(AGENT_TITLES, parent, numbers={3})
         self._rows: Sequence[AuditedAgent] = ()
-        self._access: AgentAccess | None = None
+        self._texts: Sequence[tuple[str, ...]] = ()
 
     def show_agents(self, agents: Sequence[AuditedAgent], access: AgentAccess | None) -> bool:
         """Show them, and return whether the rows are others now; `access` is None if unreadable."""
         is_same = [agent.path for agent in agents] == [agent.path for agent in self._rows]
         if not is_same:
             self.beginResetModel()
-        self._rows, self._access = agents, access
+        self._rows, self._texts = agents, [_agent_texts(agent, access) for agent in agents]
         if is_same and agents:
             self.dataChanged.emit(self.index(0, 0), self.index(len(agents) - 1, 4))
         elif not is_same:
@@ -86,20 +90,23 @@ class AgentsModel(TitledTable):
             return plain_tip(_may_read(agent))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.alignment(index.column())
-        return self._texts(agent)[index.column()] if role == Qt.ItemDataRole.DisplayRole else None
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        return self._texts[index.row()][index.column()]
 
-    def _texts(self, agent: AuditedAgent) -> tuple[str, ...]:
-        beginning = agent.beginning
-        answers = sum(reading.outcome == "answered" for reading in agent.readings)
-        more = "+" if beginning.removed else ""
-        began = formatting.date_and_clock(beginning.when)[:16]
-        return (
-            title(agent),
-            _state(agent, self._access),
-            _may_read(agent),
-            f"{formatting.number(answers)}{more}",
-            f"{beginning.pid or 'unknown'}, since {began}",
-        )
+
+def _agent_texts(agent: AuditedAgent, access: AgentAccess | None) -> tuple[str, ...]:
+    beginning = agent.beginning
+    answers = sum(reading.outcome == "answered" for reading in agent.readings)
+    more = "+" if beginning.removed else ""
+    began = formatting.date_and_clock(beginning.when)[:16]
+    return (
+        title(agent),
+        _state(agent, access),
+        _may_read(agent),
+        f"{formatting.number(answers)}{more}",
+        f"{beginning.pid or 'unknown'}, since {began}",
+    )
 
 
 class _Row(NamedTuple):
@@ -114,13 +121,18 @@ class ReadingsModel(TitledTable):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(READING_TITLES, parent, numbers={6})
+        self._logged: Sequence[Sequence[Reading]] = ()
         self._rows: Sequence[_Row] = ()
 
     def show_agents(self, agents: Sequence[AuditedAgent]) -> None:
         """Show the newest readings of all of them."""
-        rows = [_Row(title(agent), each) for agent in agents for each in agent.readings]
-        rows.sort(key=lambda row: row.reading.when, reverse=True)
-        shown = rows[:_MOST_SHOWN]
+        logged = [agent.readings for agent in agents]
+        if len(logged) == len(self._logged) and all(map(operator.is_, logged, self._logged)):
+            return
+        self._logged = logged
+        rows = (map(partial(_Row, title(each)), reversed(each.readings)) for each in agents)
+        merged = heapq.merge(*rows, key=_when, reverse=True)
+        shown = list(itertools.islice(merged, _MOST_SHOWN))
         if shown == self._rows:
             return
         added = len(shown) - len(self._rows)
@@ -143,6 +155,10 @@ class ReadingsModel(TitledTable):
             return None
         text = _texts(self._rows[index.row()])[index.column()]
         return text if role == Qt.ItemDataRole.DisplayRole else plain_tip(text)
+
+
+def _when(row: _Row) -> float:
+    return row.reading.when
 
 
 def _texts(row: _Row) -> tuple[str, ...]:
