@@ -1,7 +1,7 @@
 """What a tap costs: a server behind it and the same server reached directly, in turn.
 
-On raw pipes: a round trip, a flood, the start, the end, memory, and processor time without traffic.
-On raw sockets: a round trip over HTTP.
+On raw pipes: a round trip, a flood, the start, the end, memory, and processor time without traffic;
+what `--request-progress` adds to a tap. On raw sockets: a round trip over HTTP.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ _FLOOD: Final = (
     """
 import os, sys, time
 count, size, at_once, rate = map(int, sys.argv[1:])
-line = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"token-1",'
-line += b'"progress":1,"total":500000,"message":"'
+_, _, token = os.read(0, 1000).partition(b'"progressToken":')
+line = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
+line += token.partition(b"}")[0] or b'"token-1"'
+line += b',"progress":1,"total":500000,"message":"'
 line += b"x" * (size - len(line) - 4) + b'"}}\\n'
 block = line * at_once
-os.read(0, 1)
 began = time.perf_counter()
 for number in range(count // at_once):
     late = number * at_once / rate + began - time.perf_counter() if rate else 0
@@ -53,6 +54,7 @@ os.write(2, b"%f" % (time.perf_counter() - began))
 os.read(0, 1)
 """,
 )
+_ANSWER: Final = (*_PYTHON, "import os\nwhile os.read(0, 65536): os.write(1, b'{\"id\":1}\\n')")
 _HTTP_ECHO: Final = (
     *_PYTHON,
     """
@@ -73,6 +75,7 @@ while True:
 """,
 )
 _PING: Final = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+_CALL: Final = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"export"}}\n'
 _LINE: Final = 150
 _LARGE: Final = 10_000
 _READ: Final = 1024 * 1024
@@ -88,10 +91,13 @@ def tap(size: Size) -> list[Figure]:
     """A tap's costs, each beside what it may be."""
     waiting = Waiting()
     with tempfile.TemporaryDirectory(prefix="bench-tap-") as name:
-        bench = _Bench(Path(name), os.environ if size is Size.TINY else compiling(name))
+        environ = os.environ if size is Size.TINY else compiling(name)
+        bench = _Bench(Path(name), environ)
+        requesting = _Bench(Path(name) / "requesting", environ, "--request-progress")
         figures = [
             *_round_trips(bench, size.pick(40_000, 10_000, 500)),
             *_floods(bench, size),
+            *_requesting(bench, requesting, size),
             *_starts(bench, size.pick(21, 7, 1)),
             *_at_rest(bench, size.pick(10.0, 3.0, 0.1)),
             *_http_round_trips(bench, size.pick(4_000, 1_000, 20)),
@@ -114,10 +120,10 @@ class _Session(NamedTuple):
         assert self.process.stdout is not None
         return self.process.stdout.fileno()
 
-    def turn(self) -> float:
+    def turn(self, asked: bytes = _PING) -> float:
         """One round trip, in seconds."""
         began = time.perf_counter()
-        os.write(self.stdin, _PING)
+        os.write(self.stdin, asked)
         os.read(self.stdout, _READ)
         return time.perf_counter() - began
 
@@ -143,10 +149,10 @@ class _Flooded(NamedTuple):
 class _Bench:
     """Starts servers both ways."""
 
-    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, environ: Mapping[str, str], *options: str) -> None:
         self._folder = folder
         self._environ = environ
-        tap = [*paths.program_command(), "tap", "--data-dir", str(folder / "data"), "--"]
+        tap = [*paths.program_command(), "tap", "--data-dir", str(folder / "data"), *options, "--"]
         self._texts: Mapping[bool, Sequence[str]] = {False: (), True: tap}
 
     @contextlib.contextmanager
@@ -170,7 +176,7 @@ class _Bench:
         count = kind.messages // kind.at_once * kind.at_once
         with self.session(*_FLOOD, *map(str, kind), is_tapped=is_tapped) as session:
             self._await_start(is_tapped=is_tapped)
-            os.write(session.stdin, b"!")
+            os.write(session.stdin, b"!\n")
             began, left = time.perf_counter(), count * kind.size
             while left:
                 left -= len(os.read(session.stdout, _READ))
@@ -180,6 +186,16 @@ class _Bench:
             peak_mb = _peak_mb(session.process.pid) if is_tapped else None
         missing = count - self._recorded() if is_tapped else 0
         return _Flooded(server_s, client_s, peak_mb, missing)
+
+    def held_flood(self, kind: _Kind) -> float:
+        """Have a server write progress that nobody asked for but the tap; the server's seconds."""
+        with self.session(*_FLOOD, *map(str, kind), is_tapped=True) as session:
+            self._await_start(is_tapped=True)
+            os.write(session.stdin, _CALL)
+            assert session.process.stderr is not None
+            server_s = float(session.process.stderr.read(100))
+        self.clear()
+        return server_s
 
     def _await_start(self, *, is_tapped: bool) -> None:
         """Wait until a server has started, and its recording."""
@@ -220,20 +236,50 @@ def _round_trips(bench: _Bench, count: int) -> list[Figure]:
         bench.session(*_ECHO, is_tapped=False) as direct,
         bench.session(*_ECHO, is_tapped=True) as tapped,
     ):
-        for session in (direct, tapped):
-            for _ in range(3):  # they start
-                session.turn()
-        time.sleep(0.5)
-        times: dict[bool, list[float]] = {False: [], True: []}
-        for _ in range(max(1, count // _TURN)):
-            for is_tapped, session in ((False, direct), (True, tapped)):
-                times[is_tapped] += (session.turn() for _ in range(_TURN))
-    (direct_s, direct_p99), (tapped_s, tapped_p99) = map(_spread, times.values())
+        (direct_s, direct_p99), (tapped_s, tapped_p99) = _in_turn(direct, tapped, count, _PING)
     return [
         Figure("round_trip", tapped_s * 1e6, "µs"),
         Figure("direct_round_trip", direct_s * 1e6, "µs"),
         Figure("added_round_trip", max(0.0, tapped_s - direct_s) * 1e6, "µs", "<= 50"),
         Figure("added_p99", max(0.0, tapped_p99 - direct_p99) * 1e6, "µs", "<= 1,000"),
+    ]
+
+
+def _in_turn(one: _Session, other: _Session, count: int, asked: bytes) -> list[tuple[float, float]]:
+    """The spread of the round trips of either, which take turns."""
+    for session in (one, other):
+        for _ in range(3):  # they start
+            session.turn(asked)
+    time.sleep(0.5)
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(max(1, count // _TURN)):
+        for found, session in zip(times, (one, other), strict=True):
+            found += (session.turn(asked) for _ in range(_TURN))
+    return [*map(_spread, times)]
+
+
+def _requesting(plain: _Bench, requesting: _Bench, size: Size) -> list[Figure]:
+    """What `--request-progress` adds: to a request, and to floods that it passes or keeps back."""
+    with (
+        plain.session(*_ANSWER, is_tapped=True) as one,
+        requesting.session(*_ANSWER, is_tapped=True) as other,
+    ):
+        (plain_s, _), (added_s, _) = _in_turn(one, other, size.pick(40_000, 10_000, 500), _CALL)
+    requesting.clear()
+    plain.clear()
+    share, rounds = size.pick(10, 3, 0.002), size.pick(5, 3, 1)
+    blocks = _Kind(int(200_000 * share), _LINE, 100)
+    paced = _Kind(int(90_000 * share), _LINE, 33, 330_000)
+    floods = [requesting.flood(blocks, is_tapped=True) for _ in range(rounds)]
+    passed = _pairs(requesting, paced, rounds)
+    kept = statistics.median(requesting.held_flood(paced) for _ in range(rounds))
+    direct = statistics.median(flooded.server_s for flooded, _ in passed)
+    rate = blocks.messages / statistics.median(flooded.client_s for flooded in floods)
+    return [
+        Figure("request_progress_per_request", max(0.0, added_s - plain_s) * 1e6, "µs", "<= 20"),
+        Figure("request_progress_messages_per_s", rate, "/s", ">= 300,000"),
+        Figure("request_progress_server_time_at_330,000/s", _slower(passed), "x", "<= 1.05"),
+        Figure("request_progress_server_time_kept_back", kept / direct, "x", "<= 1.05"),
     ]
 
 

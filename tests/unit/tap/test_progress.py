@@ -107,6 +107,36 @@ def test_progress_for_our_tokens_is_recorded_and_kept_back() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "is_ours"),
+    [
+        ('{"jsonrpc":"2.0",$:{"progressToken":"@1"}}', True),
+        (
+            '{"jsonrpc": "2.0", $: {"progress": 1.5, "message": "Größe {", "progressToken": "@2"}}',
+            True,
+        ),
+        ('{$:{"progressToken":"@1","progress":-1,"total":null},"jsonrpc":"2.0"}\r', True),
+        ('{$:{"progressToken":"@1","message":"\\u00e9"}}', True),
+        ('{$:{"progressToken":"@1","more":{"a":[]}}}', True),
+        ('{"method":"notifications/message","params":{"progressToken":"@1"}}', False),
+        ('{"method":"x","params":{"method":"notifications/progress","progressToken":"@1"}}', False),
+        ('{$:{"progressToken":"@1","progressToken":"b"}}', False),
+        ('{$:{"progressToken":"b","message":"@1"}}', False),
+        ('{$:{"progressToken":"@1","progress":01}}', False),
+        ('{$:{"progressToken":"@1","message":"\udcff"}}', False),
+        ('{$:{"progressToken":"@1"}', False),
+        ('[{$:{"progressToken":"@1"}}]', False),
+    ],
+)
+def test_floods_are_judged_as_single_lines_are(line: str, is_ours: bool) -> None:
+    requests = ProgressRequests()
+    line = line.replace("$", '"method":"notifications/progress","params"')
+    one = line.replace("@", requests.prefix).encode(errors="surrogateescape") + b"\n"
+    assert requests.is_kept_back(one) is is_ours
+    lines = b"{}\n" + 2 * one + b"{}\n"
+    assert from_server(requests).feed(lines) == (lines, b"{}\n{}\n" if is_ours else lines)
+
+
 def test_a_token_that_looks_like_ours_is_the_clients() -> None:
     requests, other = ProgressRequests(), ProgressRequests()
     params = {"progressToken": f"{other.prefix}1", "progress": 1}
