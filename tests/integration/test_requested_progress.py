@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.tap_http.program import HttpTap, TapOptions
 from tests.integration.http_servers import http_server
-from tests.integration.tapping import live, recordings, tap_command, until
+from tests.integration.tapping import Tap, live, recordings, tap_command, until
 from tests.patience import PATIENCE_S
 
 _DEMO = (sys.executable, "-m", "mcp_progress_monitor.demo")
@@ -91,3 +91,13 @@ async def test_a_client_over_http_gets_the_same_as_without(
     assert through == direct
     (path,) = live(tmp_path).glob("*.mcprec")
     assert _ticks(path) == [4, 4, 4]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a server of POSIX")
+def test_a_line_of_100_mb_passes_byte_for_byte(tmp_path: Path) -> None:
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}\n'
+    data = call % (b"x" * 100_000_000) + b"[1]\n"
+    with Tap(tmp_path, "cat", options=("--request-progress",)) as tap:
+        out, _ = tap.rest(data + call % b"a")
+    assert out.startswith(data)
+    assert b'"_meta":{"progressToken":"mcp-progress-monitor:' in out[len(data) :]

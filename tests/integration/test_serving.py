@@ -24,7 +24,7 @@ from tests.integration.tapping import recordings, tap_command, until
 from tests.patience import PATIENCE_S, allowed
 from tests.taps import HandTap
 from tests.unit.imports.imported import SAMPLES
-from tests.unit.serving.recordings import answer, call
+from tests.unit.serving.recordings import answer, call, tick
 
 _PROGRAM = (sys.executable, "-m", "mcp_progress_monitor")
 _DEMO = (sys.executable, "-m", "mcp_progress_monitor.demo")
@@ -201,6 +201,43 @@ def test_garbage_of_a_client_is_answered_and_survived(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
     assert replies[0]["error"]["code"] == -32700
     assert replies[-1]["id"] == "\ud83d"
+
+
+def _lasting_call(tmp_path: Path) -> Path:
+    """A recording whose only call reports at once, and is answered after ten minutes."""
+    tap = HandTap(tmp_path)
+    tap.write(tap.sent(call(1, token="a")), tap.received(tick("a", 1)))
+    tap.write(tap.received(answer(1), 600))
+    return tap.path
+
+
+@pytest.mark.parametrize("closed", ["stdin", "stdout"])
+def test_a_client_that_closes_in_the_middle_ends_it(closed: str, tmp_path: Path) -> None:
+    command = serving(_lasting_call(tmp_path))
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write(json.dumps(call(1, token="b")).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()) == tick("b", 1)
+        if closed == "stdout":
+            process.stdout.close()
+            process.stdin.write(json.dumps(call(2, token="c")).encode() + b"\n")
+        process.stdin.close()
+        assert process.wait(PATIENCE_S) == 0
+        assert b"Traceback" not in process.stderr.read()
+
+
+def test_one_recording_is_served_twice_at_once(tmp_path: Path) -> None:
+    recording = _lasting_call(tmp_path)
+    asked = json.dumps(call(5, token="x"))
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            process = stack.enter_context(subprocess.Popen(serving(recording), **pipes))  # type: ignore[call-overload]
+            process.stdin.write(f"{asked}\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline()) == tick("x", 1)
+            stack.callback(process.stdin.close)
 
 
 @linux_only

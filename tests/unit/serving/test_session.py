@@ -256,6 +256,16 @@ async def test_a_recording_without_an_opening_is_served_with_a_minimal_one(tmp_p
     assert "no opening" in sent.odd[0]
 
 
+async def test_a_client_of_another_revision_gets_the_recorded_one(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    tap.write(tap.handshake())
+    params = {"protocolVersion": "2024-11-05"}
+    opening = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": params}
+    sent = await played(tap.path, opening, notification("notifications/initialized"))
+    assert sent.messages[0]["result"]["protocolVersion"] == "2025-11-25"
+    assert sent.odd == ["initialize: asked for 2024-11-05, recorded is 2025-11-25"]
+
+
 async def test_requests_that_name_their_revision_need_no_opening(tmp_path: Path) -> None:
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
     info = {"io.modelcontextprotocol/serverInfo": {"name": "db", "version": "3"}}
