@@ -180,9 +180,9 @@ async def _cancel_at(stop: anyio.Event, scope: anyio.CancelScope) -> None:
 def _events(watch: Watch, output: StandardOutput) -> Front:
     from mcp_progress_monitor.cli.output.events import JsonEvents  # late, with the judge
 
-    began_at = watch.session.now()
     errors = StandardOutput(sys.stderr)
-    return JsonEvents(output, errors, watch.session, began_at, names_servers=True)
+    session = watch.session
+    return JsonEvents(output, errors, session, session.now(), names_servers=True, clock=session.now)
 
 
 def _say(line: str) -> None:

@@ -19,7 +19,7 @@ class Traffic:
     Its clock stands at `now`, in seconds, and moves when a test moves it.
     """
 
-    path: Path | None = None
+    recorded_path: Path | None = None
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -29,7 +29,7 @@ class Traffic:
         self.open_questions: list[Question] = []
         self.ended: list[Question] = []
         self.jobs = Jobs(self._tracker, lambda: self.now)
-        self.questions = self.recording = self
+        self.questions = self
 
     def open(self) -> Sequence[Question]:
         """What is asked now: nothing, until a test says so."""

@@ -156,6 +156,14 @@ class Part(_Event):
     params: Any
 
 
+class Silent(_Event):
+    """A running call was not heard of for another 15 s: the program itself goes on."""
+
+    event: Literal["silent"]
+    job: int
+    silent_s: Annotated[_Number, Field(description="since the last message for the job")]
+
+
 class Stderr(_Event):
     """A server wrote a line to its standard error."""
 
@@ -218,6 +226,7 @@ Event: TypeAlias = Annotated[
     | Finding
     | Log
     | Part
+    | Silent
     | Stderr
     | Result
     | Error

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import anyio
 
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.results import text_of
@@ -153,6 +156,7 @@ def whole_message(raw: bytes) -> str:
     return value if isinstance(value, str) else ""
 
 
+_SILENCE_S: Final = 15.0
 _INTERIM: Final = "input_required"
 
 
@@ -298,8 +302,6 @@ class Session(Protocol):
     @property
     def recorded_path(self) -> Path | None: ...
 
-    def now(self) -> float: ...
-
 
 class SessionQuestions(Protocol):
     """Its questions, of which a recording has none that are open."""
@@ -324,13 +326,15 @@ class JsonEvents(Front):
         exact: Callable[[bytes], str] = exact_outcome,
         *,
         names_servers: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`started_at` is the second of the session's clock from which events count `t`.
+        """`started_at` is the second of `clock`, the session's, from which events count `t`.
 
         For the end of a task, or of a request without a job, `exact` formats the reply. With
         `names_servers`, each request has its server and client.
         """
         self._names_servers = names_servers
+        self._clock = clock
         self._exact = exact
         self._output = output
         self._errors = errors
@@ -375,6 +379,20 @@ class JsonEvents(Front):
         lines += self._findings()
         self._settle(update.changes)
         self._write("".join(lines))
+
+    async def animate(self) -> None:
+        """Write an event for each silent call, so that scripts can tell waiting from hanging."""
+        while True:
+            await anyio.sleep(_SILENCE_S)
+            self.report_silent()
+
+    def report_silent(self) -> None:
+        """Write the calls that nothing was heard of for 15 s."""
+        for job in sorted(self._open):
+            seen = self._engine.jobs.snapshot(job)
+            if seen is not None and not seen.state.is_over and seen.silent_s >= _SILENCE_S:
+                silent = elapsed(seen.silent_s)
+                self._write(event_line("silent", self._now(), job=as_json(job), silent_s=silent))
 
     def _settle(self, changes: ChangeSet) -> None:
         """Hold events back while a completed job is still saved as resumable.
@@ -475,7 +493,7 @@ class JsonEvents(Front):
                 self._output.write(held.encode())
 
     def _now(self) -> str:
-        return self._t(self._engine.now())
+        return self._t(self._clock())
 
     def _t(self, at: float) -> str:
         return elapsed(at - self._started_at)

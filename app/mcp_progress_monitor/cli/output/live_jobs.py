@@ -213,13 +213,10 @@ def _bar(job: JobSnapshot, width: int) -> Text:
 
 
 def _standing(job: JobSnapshot) -> Iterator[tuple[str, str]]:
-    """State, findings, questions and pace, each with its style."""
-    if job.state is not JobState.RUNNING:
-        yield f"{job_texts.state(job)} ", STYLES.get(job.state, "bold")
+    """Time left or state, findings, and the rate, each with its style."""
+    yield f"{job_texts.headline(job)}  ", STYLES.get(job.state, "bold")
     if job.marks:
-        yield f"{formatting.count(len(job.marks), 'finding')} ", "yellow"
-    if job.questions:
-        yield f"{formatting.count(len(job.questions), 'question')} ", "bold"
+        yield f"{formatting.count(len(job.marks), 'finding')}  ", "yellow"
     yield job_texts.status(job), ""
 
 

@@ -36,7 +36,7 @@ class FakeEngine(FakeJobs):
         self.ends: dict[JobId, Outcome | ErrorDetails] = {}
         self.done: list[tuple[Any, ...]] = []
         self.jobs = self
-        self.recording = SimpleNamespace(path=None)
+        self.recorded_path = None
         self.servers = SimpleNamespace(add=self.add_server, snapshots=self.servers_now)
         self.questions = SimpleNamespace(open=list, find=lambda _question: None)
         self.tasks = SimpleNamespace(

@@ -371,9 +371,9 @@ def test_a_note_has_the_level_info(witness: Witness) -> None:
 
 
 def test_the_summary_names_the_recording(witness: Witness) -> None:
-    witness.traffic.path = Path("/data/recordings/2026.mcprec")
+    witness.traffic.recorded_path = Path("/data/recordings/2026.mcprec")
     witness.events.close()
-    assert witness.last()["recording"] == str(witness.traffic.path)
+    assert witness.last()["recording"] == str(witness.traffic.recorded_path)
 
 
 def test_a_flood_is_one_write_and_loses_nothing(witness: Witness) -> None:
@@ -395,3 +395,16 @@ def test_a_time_left_that_is_not_sure_has_a_span() -> None:
     members = pace(job(eta_s=200.0, eta_span_s=(150.0, 290.0)))
     assert members == '"rate":12.0,"eta_s":200.0,"eta_span_s":[150.0,290.0]'
     assert pace(job(eta_s=math.inf)).endswith('"eta_s":null,"eta_span_s":null')
+
+
+def test_a_silent_call_is_reported_every_fifteen_seconds(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.called("a"))
+    for second, count in ((114.0, 0), (115.5, 1), (130.5, 2)):
+        witness.traffic.now = second
+        witness.events.report_silent()
+        silent = [each for each in witness.read() if each["event"] == "silent"]
+        assert len(silent) == count
+    assert (silent[0]["job"], silent[0]["silent_s"]) == (1, 15.5)
+    witness.events.on_update(witness.traffic.received(tick("a", 1)))
+    witness.events.report_silent()
+    assert witness.last()["event"] == "progress"

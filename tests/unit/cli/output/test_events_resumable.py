@@ -26,7 +26,7 @@ class Resumed(FakeJobs):
 
     def __init__(self) -> None:
         super().__init__()
-        self.jobs = self.questions = self.recording = self
+        self.jobs = self.questions = self
 
     def open(self) -> list[Question]:
         """Nothing is asked."""
