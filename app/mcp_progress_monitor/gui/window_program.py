@@ -113,10 +113,13 @@ class WindowProgram(QObject):
             appearance,
             tasks,
             self.recordings.folder,
+            self.settings_dialog.sections,
         )
         window.commands.carry_out(on_servers.WATCHED_RECORDING, self._open_watched)
         window.dropped.connect(self.drops.take)
         self.drops.recording_dropped.connect(self.recordings.open_recording)
+        self.palette.setting_chosen.connect(self.settings_dialog.open_setting)
+        self.palette.theme_chosen.connect(window.theme.choose)
         self.palette.job_chosen.connect(self._navigation.open_job)
         self.palette.recording_chosen.connect(self.recordings.open_recording)
         shared.feed.stderr_added.connect(self._on_stderr_added)

@@ -91,6 +91,11 @@ class Tool(NamedTuple):
     task_support: str
     raw: JsonObject
 
+    def has_hint(self, name: str) -> bool:
+        """True if the server declares an annotation, such as `destructiveHint`, to be true."""
+        annotations = self.raw.get("annotations")
+        return isinstance(annotations, dict) and annotations.get(name) is True
+
 
 class Resource(NamedTuple):
     """A resource; `size` in bytes, None if unknown."""

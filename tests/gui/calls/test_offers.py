@@ -3,6 +3,7 @@
 from PySide6.QtTest import QAbstractItemModelTester
 
 from mcp_progress_monitor.gui.calls.offers import OfferKind, OffersModel, offers_of, unlisted
+from mcp_progress_monitor.protocol.facts import JsonObject
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot
@@ -23,6 +24,25 @@ def test_a_tool_is_called_by_name_with_arguments() -> None:
     offer = offers_of(_SERVER, OfferKind.TOOL)[0]
     assert offer.params({"a": 1}) == {"name": "export", "arguments": {"a": 1}}
     assert (offer.kind.value, offer.task_support) == ("tools/call", "optional")
+
+
+def test_a_tool_has_the_effects_that_its_server_declares() -> None:
+    raws: tuple[JsonObject, ...] = (
+        {"annotations": {"destructiveHint": True, "idempotentHint": True, "title": "x"}},
+        {"annotations": {"readOnlyHint": True, "destructiveHint": True, "openWorldHint": 1}},
+        {"annotations": {"destructiveHint": False}},
+        {"annotations": [True]},
+        {},
+    )
+    tools = tuple(Tool("t", None, None, {}, "forbidden", raw) for raw in raws)
+    offers = offers_of(_SERVER._replace(tools=tools), OfferKind.TOOL)
+    assert [(each.hints, each.is_destructive) for each in offers] == [
+        (("destructive", "repeating has no further effect"), True),
+        (("read-only", "destructive"), False),
+        ((), False),
+        ((), False),
+        ((), False),
+    ]
 
 
 def test_a_resource_is_read_by_its_address() -> None:

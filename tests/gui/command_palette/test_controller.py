@@ -8,8 +8,10 @@ from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.command_palette.palette import Palette
+from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.settings.dialog import SettingsDialog
 from mcp_progress_monitor.gui.window_commands import PALETTE
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from tests.gui.programs import until
@@ -84,4 +86,23 @@ async def test_tools_servers_jobs_and_recordings_are_found(data_dir: Path) -> No
         assert program.window.job_pane.job == program.engine.jobs.ids()[0]
         palette = opened(program)
         await until(lambda: any(each.startswith("Recording: ") for each in titles(palette)))
+        dialog.close()
+
+
+async def test_themes_and_settings_are_found(data_dir: Path) -> None:
+    async with running(data_dir) as program:
+        window = program.window
+        choose(opened(program), "theme dark")
+        assert window.theme.chosen == "dark"
+        choose(opened(program), "tray icon")
+        await until(lambda: bool(window.findChildren(SettingsDialog)))
+        (dialog,) = window.findChildren(SettingsDialog)
+        await until(dialog.isVisible)
+        page = dialog.page("general")
+        assert isinstance(page, SettingsForm)
+        assert dialog.focusWidget() is page.control_of("shows_tray")
+        program.settings_dialog.open_setting("privacy", "forget_palette")
+        page = dialog.page("privacy")
+        assert isinstance(page, SettingsForm)
+        assert dialog.focusWidget() is page.control_of("forget_palette")
         dialog.close()

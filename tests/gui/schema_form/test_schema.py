@@ -97,6 +97,13 @@ def test_true_is_no_integer() -> None:
         ({"type": "array", "minItems": 1}, "array, at least 1 item"),
         ({"type": "integer", "minimum": "x", "maximum": True}, "integer"),
         ({"enum": [1, 2]}, ""),
+        ({"enum": [1, 2], "default": 2}, "default 2"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "string, pattern ^[a-z]+$"),
+        ({"type": "string", "pattern": "a" * 90}, f"string, pattern {'a' * 39}…"),
+        ({"type": "integer", "minimum": 1, "default": 10}, "integer, at least 1, default 10"),
+        ({"type": "string", "default": "x" * 90}, "string"),
+        ({"type": "object", "default": {}}, "object"),
+        ({"type": "integer", "pattern": "^1"}, "integer"),
     ],
 )
 def test_types_and_limits_are_worded(schema: dict[str, Any], text: str) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QListView,
     QPushButton,
@@ -107,6 +108,22 @@ class SearchEdit(QLineEdit):
             super().keyPressEvent(event)
 
 
+class Effects(QLabel):
+    """The effects that the server declares of a tool, a destructive one in a warning's colour."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(parent, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self._appearance = appearance
+        self.hide()
+
+    def show_offer(self, offer: Offer | None) -> None:
+        hints = () if offer is None else offer.hints
+        self.setText(f"Declared by the server: {', '.join(hints)}" if hints else "")
+        self.setVisible(bool(hints))
+        is_warning = offer is not None and offer.is_destructive
+        set_text_colour(self, self._appearance, Tone.WARNING if is_warning else Tone.MUTED)
+
+
 class CallForm(QWidget):
     """The form for a call; stays open for the next one and reads server snapshots only."""
 
@@ -144,6 +161,7 @@ class CallForm(QWidget):
         dress_rows(self._list)
         self._title = plain_label(self)
         self._about = plain_label(self)
+        self._effects = Effects(self._appearance, self)
         self._shelf = CallShelf(self._recent, self.saved, self)
         self._form = SchemaForm(appearance, self)
         self._options = CallOptions(appearance, self)
@@ -344,6 +362,7 @@ class CallForm(QWidget):
         head = in_row((self._title, 1), self._shelf)
         call.addLayout(head)
         call.addWidget(self._about)
+        call.addWidget(self._effects)
         call.addWidget(self._form, 1)
         call.addWidget(self._options)
         entry = in_column(
@@ -493,6 +512,7 @@ class CallForm(QWidget):
         self._offer = offer
         self._offer_of = self._server.currentText()
         self._say("")
+        self._effects.show_offer(offer)
         self._form.setEnabled(offer is not None)
         self._shelf.show_call(is_there=offer is not None)
         self._show_connection()

@@ -38,6 +38,12 @@ class OfferKind(enum.Enum):
     SKILL = GET_SKILL
 
 
+_HINTS: Final = {
+    "readOnlyHint": "read-only",
+    "destructiveHint": "destructive",
+    "idempotentHint": "repeating has no further effect",
+    "openWorldHint": "reaches other systems",
+}
 ADDRESSED: Final = frozenset({OfferKind.RESOURCE, OfferKind.SKILL})
 """Named by a URI, their only argument."""
 
@@ -57,6 +63,9 @@ class Offer:
     schema: Schema
     task_support: str = ""
     is_listed: bool = True
+    is_destructive: bool = False
+    hints: tuple[str, ...] = ()
+    """The effects that the server declares of a tool; nothing proves them."""
 
     def params(self, arguments: JsonObject) -> JsonObject:
         if self.kind in ADDRESSED:
@@ -95,6 +104,8 @@ def _of_tool(tool: Tool) -> Offer:
         tool.description or "",
         tool.input_schema,
         tool.task_support,
+        is_destructive=tool.has_hint("destructiveHint") and not tool.has_hint("readOnlyHint"),
+        hints=tuple(text for name, text in _HINTS.items() if tool.has_hint(name)),
     )
 
 

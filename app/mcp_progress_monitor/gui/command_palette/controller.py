@@ -12,8 +12,8 @@ import anyio.to_thread
 from PySide6.QtCore import QObject, Signal, Slot
 
 from mcp_progress_monitor.formatting import date_and_clock, one_line
-from mcp_progress_monitor.gui.common.commands import CommandAction, carries_out, native
-from mcp_progress_monitor.gui.user_settings import PrivacySettings
+from mcp_progress_monitor.gui.common.commands import CommandAction, carries_out, native, title_of
+from mcp_progress_monitor.gui.user_settings import AppearanceSettings, PrivacySettings
 from mcp_progress_monitor.gui.window_commands import NEW_CALL, PALETTE
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.followed import JobsFollowed
     from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.setting_rows import Section
     from mcp_progress_monitor.gui.shortcuts import Shortcuts
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.recording.folder import RecordingEntry, RecordingsFolder
@@ -51,6 +52,8 @@ class PaletteController(QObject):
     """A server, the method, and the name of the tool, prompt or resource."""
     job_chosen = Signal(object)  # a `JobId`
     recording_chosen = Signal(object)  # the `Path` of a recording
+    setting_chosen = Signal(str, str)  # the key of a page of the settings, and the name of a row
+    theme_chosen = Signal(str)
 
     def __init__(
         self,
@@ -63,7 +66,9 @@ class PaletteController(QObject):
         appearance: Appearance,
         tasks: BackgroundTasks,
         recordings: RecordingsFolder,
+        sections: Sequence[type[Section]],
     ) -> None:
+        """`sections` are the pages of the settings that the window has."""
         super().__init__(window)
         self._window = window
         self._of_window = commands
@@ -74,6 +79,7 @@ class PaletteController(QObject):
         self._appearance = appearance
         self._tasks = tasks
         self._recordings = recordings
+        self._sections = sections
         self._palette: Palette | None = None
         commands.join(self)
 
@@ -111,6 +117,7 @@ class PaletteController(QObject):
         yield from command_entries(self._window, self._shortcuts())
         yield from self._servers()
         yield from self._jobs()
+        yield from self._settings()
 
     def _servers(self) -> Iterator[PaletteEntry]:
         from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
@@ -168,6 +175,27 @@ class PaletteController(QObject):
                     one_line(f"{about} {summary}".strip(), _LONGEST),
                     "jobs",
                     partial(self.job_chosen.emit, job),
+                )
+
+    def _settings(self) -> Iterator[PaletteEntry]:
+        """The themes, and the rows of the settings' pages."""
+        from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
+
+        for name, text in AppearanceSettings.scheme.choices.items():
+            choose = partial(self.theme_chosen.emit, name)
+            title = title_of(text)
+            yield PaletteEntry(f"theme/{name}", "Theme", title, "", "image", choose)
+        for section in self._sections:
+            for row in section.rows():
+                title = title_of(row.label) or row.spoken
+                show = partial(self.setting_chosen.emit, section.key, row.name)
+                yield PaletteEntry(
+                    f"setting/{section.key}/{row.name}",
+                    "Setting",
+                    title,
+                    one_line(f"{section.title} · {row.tip}", _LONGEST),
+                    section.icon,
+                    show,
                 )
 
     async def _add_recordings(self, palette: Palette) -> None:

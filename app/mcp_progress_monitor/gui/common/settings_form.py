@@ -208,6 +208,11 @@ class SettingsForm(QWidget):
         for signal in (signal for each in self.controls.values() for signal in each.edited):
             signal.connect(self._on_edited)
 
+    def control_of(self, name: str) -> QWidget | None:
+        """The control of a row, by its name."""
+        found = self.controls.get(name)
+        return self.buttons.get(name) if found is None else found.widget
+
     @Slot(object)
     def show_values(self, values: rows.Section) -> None:
         """Show other values of the section, without announcing them."""

@@ -17,7 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.formatting import number, one_line, visible
-from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.controls import (
+    QuietComboBox,
+    plain_label,
+    plain_tip,
+    set_text_colour,
+)
 from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.schema_form.field import FieldContext, FormField
 from mcp_progress_monitor.gui.schema_form.inputs import JsonField
@@ -465,6 +470,8 @@ class MemberRow(QWidget):
             self._there.toggled.connect(self._on_toggled)
             header.addWidget(self._there, 1)
         limits = QLabel(range_text(schema), self, textFormat=Qt.TextFormat.PlainText)
+        pattern = string_member(schema, "pattern")
+        limits.setToolTip(plain_tip(f"Matches {pattern}") if pattern else "")
         set_text_colour(limits, self._context.appearance, Tone.MUTED)
         header.addWidget(limits)
         return header

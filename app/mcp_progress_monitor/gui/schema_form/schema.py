@@ -12,6 +12,7 @@ import json
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.typed_input import write_json
 from mcp_progress_monitor.json_pointer import part_at
 from mcp_progress_monitor.json_schema import SchemaError, find_errors
 from mcp_progress_monitor.wording.content import schema_limits
@@ -303,6 +304,7 @@ def _target(reference: object, root: Schema) -> Schema:
 Path: TypeAlias = tuple[str | int, ...]  # member names and positions from the root
 
 _MOST: Final = 100
+_SHORT: Final = 40  # characters of a pattern or a default beside a name
 _TEXT_LIMIT: Final = 300
 
 
@@ -335,8 +337,19 @@ def _violation(error: SchemaError) -> SchemaViolation:
 
 def range_text(schema: Schema) -> str:
     """Return such as `integer, 1 to 500, default 10`; without what the schema does not say."""
-    parts = [_type(schema), *schema_limits(schema)]
+    pattern = string_member(schema, "pattern") if kind_of(schema) is FieldKind.STRING else ""
+    matches = f"pattern {one_line(pattern, _SHORT)}" if pattern else ""
+    parts = [_type(schema), *schema_limits(schema), matches, _default_text(schema)]
     return ", ".join(part for part in parts if part)
+
+
+def _default_text(schema: Schema) -> str:
+    """The default, if it is short enough to stand beside a name."""
+    default = schema.get("default", UNSET)
+    if default is UNSET or isinstance(default, dict | list):
+        return ""
+    text = write_json(default)
+    return f"default {text}" if len(text) <= _SHORT else ""
 
 
 def _type(schema: Schema) -> str:

@@ -60,6 +60,7 @@ class SettingsController(QObject):
         self._recording = RecordingChoices()
         self._dialog: SettingsDialog | None = None
         self._is_opening = False
+        self._wanted = ""
         commands.join(self)
 
     @carries_out(SETTINGS)
@@ -71,16 +72,33 @@ class SettingsController(QObject):
     def open_keys(self) -> None:
         self.open_page("keys")
 
+    @property
+    def sections(self) -> list[type[Section]]:
+        """The sections with a page: for a recording, without those about live sessions."""
+        return [each for each in SECTIONS if self._engine is not None or not each.is_live]
+
+    @Slot(str, str)
+    def open_setting(self, key: str, name: str) -> None:
+        """Open the page of a setting, with the focus on its control."""
+        self._wanted = name
+        self.open_page(key)
+
     def open_page(self, key: str) -> None:
         if self._dialog is None:
             if not self._is_opening:
                 self._is_opening = True
                 self._tasks.start("open the settings", self._open, key)
             return
-        if key:
-            self._dialog.open_page(key)
+        self._show_page(self._dialog, key)
         self._dialog.raise_()
         self._dialog.activateWindow()
+
+    def _show_page(self, dialog: SettingsDialog, key: str) -> None:
+        name, self._wanted = self._wanted, ""
+        if name:
+            dialog.show_setting(key, name)
+        elif key:
+            dialog.open_page(key)
 
     async def _open(self, key: str) -> None:
         from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
@@ -91,8 +109,7 @@ class SettingsController(QObject):
             self._recording = RecordingChoices.taken_from(recording)
             pages = [
                 SettingsPage(each.key, each.title, each.icon, partial(self._page, each))
-                for each in SECTIONS
-                if self._engine is not None or not each.is_live
+                for each in self.sections
             ]
             pages.append(SettingsPage("keys", "Keys", "keyboard", self._keys))
             dialog = self._dialog = SettingsDialog(pages, self._appearance, self._window)
@@ -100,8 +117,8 @@ class SettingsController(QObject):
             self._is_opening = False
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.finished.connect(self._on_finished)
-        dialog.open_page(key)
         dialog.open()
+        self._show_page(dialog, key)
 
     def _page(self, section: type[Section], parent: QWidget) -> QWidget:
         from mcp_progress_monitor.gui.common.settings_form import SettingsForm

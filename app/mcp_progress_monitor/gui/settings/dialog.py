@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
+from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance
 
@@ -60,6 +61,15 @@ class SettingsDialog(QDialog):
         for row, page in enumerate(self._pages):
             if page.key == key:
                 self.list.setCurrentRow(row)
+
+    def show_setting(self, key: str, name: str) -> None:
+        """Open a page, and move the focus to the control of one of its rows."""
+        page, place = self.page(key), self._stack.currentWidget()
+        if isinstance(page, SettingsForm) and isinstance(place, QScrollArea):
+            control = page.control_of(name)
+            if control is not None:
+                control.setFocus(Qt.FocusReason.OtherFocusReason)
+                place.ensureWidgetVisible(control)
 
     def page(self, key: str) -> QWidget:
         self.open_page(key)
