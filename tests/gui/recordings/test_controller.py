@@ -14,6 +14,7 @@ from mcp_progress_monitor.gui.window_commands import ASSOCIATE, OPEN_RECORDING, 
 from mcp_progress_monitor.recording.settings import RecordingSettings, load_settings, save_settings
 from tests.gui.programs import until
 from tests.gui.saved import running
+from tests.taps import HandTap
 from tests.unit.imports.imported import SAMPLES
 from tests.unit.recording.written import Written
 
@@ -188,3 +189,18 @@ async def test_the_association_is_asked_for_and_reported(
         assert isinstance(reported, QMessageBox)
         assert str(file) in reported.informativeText()
         reported.close()
+
+
+async def test_recordings_are_listed_with_what_they_hold(data_dir: Path) -> None:
+    tap = HandTap(data_dir / "recordings" / "live")
+    tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(3))
+    tap.end()
+    async with running(data_dir) as program:
+        dialog = await listed(program)
+
+        def found() -> list[tuple[str, str]]:
+            items = map(dialog.tree.topLevelItem, range(dialog.tree.topLevelItemCount()))
+            return [(item.text(5), item.text(6)) for item in items if item is not None]
+
+        await until(lambda: ("local-db", "1") in found())
+        dialog.close()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+from mcp_progress_monitor.gui.recordings.summaries import RecordingSummary
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.user_settings import RecordingChoices
 from mcp_progress_monitor.recording.folder import RecordingEntry
@@ -151,3 +152,14 @@ def test_limits_are_shown_and_reported_when_they_change(dialog: RecordingsDialog
 def test_the_folder_is_asked_for(qtbot: QtBot, dialog: RecordingsDialog) -> None:
     with qtbot.waitSignal(dialog.folder_requested):
         dialog.folder_button.click()
+
+
+def test_what_a_recording_holds_is_shown_and_sorted(dialog: RecordingsDialog) -> None:
+    dialog.show_summary(SMALL.path, RecordingSummary(("shop", "db"), 12, 0))
+    dialog.show_summary(LARGE.path, None)
+    dialog.show_summary(WRITTEN.path, RecordingSummary(("db",), 3, 1_204))
+    assert rows(dialog, 5) == ["db", "shop, db", ""]
+    assert rows(dialog, 6) == ["3", "12", "\N{EN DASH}"]
+    assert rows(dialog, 7) == ["1,204", "0", "\N{EN DASH}"]
+    dialog.tree.sortByColumn(6, Qt.SortOrder.DescendingOrder)
+    assert rows(dialog, 4) == ["a.mcprec", "c.mcprec", "b.mcprec"]

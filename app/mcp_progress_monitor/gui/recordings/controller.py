@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.common.commands import Commands
     from mcp_progress_monitor.gui.lifetime import Lifetime
     from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+    from mcp_progress_monitor.gui.recordings.summaries import RecordingSummary
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.imports.convert import ImportForm
     from mcp_progress_monitor.recording.folder import RecordingEntry
@@ -82,6 +83,7 @@ class RecordingsController(QObject):
         self._data_dir = data_dir.absolute()
         self._remembers = remembers
         self.folder = RecordingsFolder(self._data_dir / FOLDER)
+        self._summaries: dict[tuple[Path, int], RecordingSummary | None] = {}
         self._dialog: RecordingsDialog | None = None
         self.shown: Path | None = None
         """The recording that the window shows; None for the window of live servers."""
@@ -196,6 +198,32 @@ class RecordingsController(QObject):
             self._dialog = self._make_dialog(settings)
             open_dialog(self._dialog)
         self._dialog.show_entries(entries)
+        await self._summarise(self._dialog, entries)
+
+    async def _summarise(self, dialog: RecordingsDialog, entries: Sequence[RecordingEntry]) -> None:
+        """Show what each recording holds, the newest first, until the dialog is closed."""
+        for entry in reversed(entries):
+            if self._dialog is not dialog:
+                return
+            known = self._summaries.get((entry.path, entry.size))
+            if known is None:
+                known = await self._summary_of(entry)
+            if self._dialog is dialog:
+                self._summaries[entry.path, entry.size] = known
+                dialog.show_summary(entry.path, known)
+
+    async def _summary_of(self, entry: RecordingEntry) -> RecordingSummary | None:
+        from mcp_progress_monitor.gui.recordings import summaries  # late: it loads the judge
+
+        if entry.size > summaries.MOST_BYTES:
+            return None
+        try:
+            reader = await anyio.to_thread.run_sync(summaries.SummaryReader, entry.path)
+        except UserError:
+            return None
+        while reader.advance():  # noqa: ASYNC110  # it reads in slices
+            await anyio.sleep(_PAUSE_S)
+        return reader.summary()
 
     def _make_dialog(self, settings: RecordingSettings) -> RecordingsDialog:
         from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
@@ -241,6 +269,7 @@ class RecordingsController(QObject):
         left = await anyio.to_thread.run_sync(self.folder.entries)
         if self._dialog is not None:
             self._dialog.show_entries(left)
+            await self._summarise(self._dialog, left)
 
     @Slot(object)
     def save_choices(self, choices: RecordingChoices) -> None:
@@ -315,6 +344,7 @@ def _message(window: QWidget, title: str) -> QMessageBox:
 
 
 _LOOK_S: Final = 0.1
+_PAUSE_S: Final = 0.004  # between two slices of reading a recording for its row
 _MARGIN: Final = 12
 
 

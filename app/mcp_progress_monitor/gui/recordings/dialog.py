@@ -20,12 +20,14 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.commands import KeyAction
+from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.common.tables import dress_tree
 from mcp_progress_monitor.gui.common.warning_box import WarningBox
 from mcp_progress_monitor.gui.page_commands import DELETE_RECORDINGS
+from mcp_progress_monitor.gui.recordings.summaries import RecordingSummary
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -36,7 +38,10 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.user_settings import RecordingChoices
     from mcp_progress_monitor.recording.folder import RecordingEntry
 
-_BEGUN, _SIZE, _PARTS = range(3)
+_BEGUN, _SIZE, _PARTS, _STATE, _FILE, _SERVERS, _JOBS, _FINDINGS = range(8)
+_NUMBERS: Final = (_SIZE, _PARTS, _JOBS, _FINDINGS)
+_UNKNOWN: Final = "\N{EN DASH}"  # of a recording that is too large to be read for a row
+_NAMES: Final = 40  # characters of the servers' names
 _RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -70,7 +75,7 @@ class RecordingsDialog(QDialog):
         self._lay_out()
         self._connect()
         self._enable()
-        fit_to_screen(self, QSize(720, 460))
+        fit_to_screen(self, QSize(860, 460))
 
     def show_entries(self, entries: Sequence[RecordingEntry]) -> None:
         kept = {entry.path for entry in self.selected()}
@@ -92,14 +97,26 @@ class RecordingsDialog(QDialog):
         )
         self._enable()
 
+    def show_summary(self, path: Path, summary: RecordingSummary | None) -> None:
+        """Show what a recording holds; None if it was not read."""
+        self.tree.setSortingEnabled(False)
+        for item in self._items:
+            if item.entry.path == path:
+                item.show_summary(summary)
+        self.tree.setSortingEnabled(True)
+
     def selected(self) -> tuple[RecordingEntry, ...]:
         return tuple(item.entry for item in self._items if item.isSelected())
 
     def _set_up_tree(self) -> None:
         tree = self.tree
-        dress_tree(tree, ("Started", "Size", "Parts", "State", "File"), "Recordings")
-        for column in (_SIZE, _PARTS):
+        titles = ("Started", "Size", "Parts", "State", "File", "Servers", "Jobs", "Findings")
+        dress_tree(tree, titles, "Recordings")
+        for column in _NUMBERS:
             tree.headerItem().setTextAlignment(column, _RIGHT)
+        for place, column in enumerate((_BEGUN, _SERVERS, _JOBS, _FINDINGS)):
+            tree.header().moveSection(tree.header().visualIndex(column), place)
+        tree.header().moveSection(tree.header().visualIndex(_FILE), _FINDINGS)
         tree.setRootIsDecorated(False)
         tree.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         tree.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -194,16 +211,28 @@ class _RecordingItem(QTreeWidgetItem):
     def __init__(self, entry: RecordingEntry, cells: list[str]) -> None:
         super().__init__(cells)
         self.entry = entry
-        for column in (_SIZE, _PARTS):
+        self.summary: RecordingSummary | None = None
+        for column in _NUMBERS:
             self.setTextAlignment(column, _RIGHT)
+
+    def show_summary(self, summary: RecordingSummary | None) -> None:
+        self.summary = summary
+        names = "" if summary is None else ", ".join(map(formatting.one_line, summary.servers))
+        self.setText(_SERVERS, formatting.one_line(names, _NAMES))
+        self.setToolTip(_SERVERS, plain_tip(names))
+        for column, name in ((_JOBS, "jobs"), (_FINDINGS, "findings")):
+            known = None if summary is None else getattr(summary, name)
+            self.setText(column, _UNKNOWN if known is None else formatting.number(known))
 
     def __lt__(self, other: QTreeWidgetItem) -> bool:
         if not isinstance(other, _RecordingItem):
             return super().__lt__(other)
         column = self.treeWidget().sortColumn()
-        return bool(_order(self.entry)[column] < _order(other.entry)[column])
+        return bool(_order(self)[column] < _order(other)[column])
 
 
-def _order(entry: RecordingEntry) -> tuple[Any, ...]:
-    name = entry.path.name
-    return (entry.begun_when, entry.size, len(entry.paths), entry.is_in_use, name)
+def _order(item: _RecordingItem) -> tuple[Any, ...]:
+    entry, name = item.entry, item.entry.path.name
+    summary = item.summary or RecordingSummary((), -1, -1)
+    of_file = (entry.begun_when, entry.size, len(entry.paths), entry.is_in_use, name)
+    return (*of_file, summary.servers, summary.jobs, summary.findings)
