@@ -211,7 +211,6 @@ class Program(WindowProgram):
             self.engine,
         )
         self.findings.counted.connect(self._status.count_findings)
-        self.results.read_requested.connect(self.calls.call_series)
         self.notifications = NotificationsController(
             self.window,
             self.window.do[QUIT],

@@ -74,7 +74,14 @@ class WindowProgram(QObject):
             window, window.statusBar(), source, tasks, self._report, title
         )
         self._saving = StderrSaver(window.late.stderr, tasks)
-        self.results = ResultsController(window, tasks, self._report, self.exports.row)
+        self.results = ResultsController(
+            window,
+            tasks,
+            self._report,
+            self.exports.row,
+            self._navigation.open_job,
+            None if engine is None else engine.calls,
+        )
         window.commands.join(self.results)
         window.late.job.when_made(self._join_result)
         self._join_findings()

@@ -71,7 +71,9 @@ async def test_a_linked_resource_is_read_from_its_server(data_dir: Path) -> None
     async with with_result(data_dir) as (program, view):
         choose(view, "Slow report")
         view.buttons[commands.READ.id].click()
-        await until(lambda: len(program.engine.jobs.ids()) == 2)
+        await until(lambda: program.window.job_pane.job == 2)
+        assert program.window.job_list.selected() == (2,)
+        await until(lambda: view.text.text.startswith("## Section 1"))
         detail = program.engine.jobs.detail(2)
         assert detail is not None
         assert detail.snapshot.method == "resources/read"

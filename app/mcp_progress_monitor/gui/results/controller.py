@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import anyio.to_thread
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.engine.call import Call, CallSeries
+from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.image_view import decoded_image
@@ -29,16 +30,20 @@ from mcp_progress_monitor.wording.results import PartKind, ResultPart
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcp_progress_monitor.engine.calls import Calls
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.results.commands import ShownPart
     from mcp_progress_monitor.gui.status_row import SavedRow
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+
+_AWAITED_S: Final = 5.0  # how long a user waits for a resource
+_ROW_SHOWN_S: Final = 0.2
+"""New rows are shown within this time (see `Feed`)."""
 
 
 class ResultsController(QObject):
     """Carries out the commands on parts of results."""
-
-    read_requested = Signal(object)
-    """A `CallSeries` with the call that reads a linked resource."""
 
     def __init__(
         self,
@@ -46,9 +51,16 @@ class ResultsController(QObject):
         tasks: BackgroundTasks,
         report: Callable[[ErrorDetails], None],
         row: SavedRow,
+        open_job: Callable[[JobId], object],
+        calls: Calls | None,
     ) -> None:
-        """`row` says what was saved or copied."""
+        """`row` says what was saved or copied; without `calls`, as in a recording, none are made.
+
+        `open_job` shows a job in the window.
+        """
         super().__init__(parent)
+        self._open_job = open_job
+        self._calls = calls
         self._parent = parent
         self._tasks = tasks
         self._report = report
@@ -59,7 +71,8 @@ class ResultsController(QObject):
     def read(self, shown: ShownPart) -> None:
         """Request the resource of a link, as the server wrote its URI."""
         call = Call(shown.server, READ_RESOURCE, {"uri": shown.part.source})
-        self.read_requested.emit(CallSeries((call,)))
+        if self._calls is not None:
+            self._tasks.start("read a linked resource", self._read, self._calls, call)
 
     @carries_out(commands.COPY)
     def copy(self, shown: ShownPart) -> None:
@@ -111,6 +124,13 @@ class ResultsController(QObject):
         """Delete the copies that were opened."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _read(self, calls: Calls, call: Call) -> None:
+        """Read a resource and show it, if the user has hardly had time for anything else."""
+        outcome = await calls.make(call)
+        if outcome.job is not None and outcome.duration_s < _AWAITED_S:
+            await anyio.sleep(_ROW_SHOWN_S)
+            self._open_job(outcome.job)
 
     async def _save(self, part: ResultPart, path: Path) -> None:
         await anyio.to_thread.run_sync(_write, part, path)
