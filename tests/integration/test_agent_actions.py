@@ -444,6 +444,7 @@ async def test_a_server_and_a_recording_are_checked(place: Place) -> None:
         gone = await refused(agent, "check", recording="r99")
     assert report["verdict"] == "failed"
     assert report["is_finished"]
+    assert "Not all tools were called. Name more with tools." in report["remarks_quoted"]
     assert report["errors"] > 0
     assert "PROG-3" in report["rules_broken"]
     assert {finding["rule"] for finding in report["findings"]} >= {"PROG-3"}
@@ -566,4 +567,5 @@ def _servers(place: Place) -> list[str]:
 def test_our_own_check_finds_nothing(place: Place) -> None:
     checked = run("check", "--", *command(place.data_dir))
     assert checked.code == 0, checked.out + checked.err
-    assert "No findings. Passed." in checked.out
+    assert "1 note. Passed. 4 of 11 tools were not called." in checked.out, "those that act"
+    assert "TOUR-1" in checked.out

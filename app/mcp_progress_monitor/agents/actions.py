@@ -402,6 +402,8 @@ class Actions:
         async def work(engine: Engine, action: Action) -> None:
             await tour.run(engine, await _connected(engine, definition))
             action.notes += tour.notes()
+            if tour.has_left:
+                action.notes.append("Not all tools were called. Name more with tools.")
 
         return self._begun(Action(agent, work, has_job=False))
 
