@@ -67,7 +67,7 @@ class JobAnswer(BaseModel):
     job: str = Field(description="The job's name for the other tools.")
     server: str
     client: str | None = Field(None, description="The client that made it; null for this program.")
-    method: str
+    method_quoted: Quoted
     name_quoted: Quoted = ""
     state: str
     progress: float | None = None
@@ -81,7 +81,7 @@ class JobAnswer(BaseModel):
     ticks: int = Field(0, description="Progress notifications received.")
     began: str | None = Field(None, description="UTC, ISO 8601.")
     failure_quoted: Quoted = ""
-    findings: list[str] = []  # of a frozen model
+    findings_quoted: list[str] = []  # of a frozen model
     recording: str = ""
     saved: str = Field("", description="The name to resume it by; empty if it cannot be.")
 
@@ -127,7 +127,7 @@ class MessageAnswer(BaseModel):
     direction: str = Field(description="sent, received (from the server), stderr or event.")
     kind: str
     size: int
-    finding: str = ""
+    finding_quoted: Quoted = ""
     text_quoted: Quoted
 
 
@@ -252,7 +252,7 @@ def job_answer(found: FoundJob, saved: str = "") -> JobAnswer:
         job=found.name,
         server=formatting.one_line(job.server),
         client=None if job.watched_client is None else formatting.one_line(job.watched_client),
-        method=formatting.one_line(job.method),
+        method_quoted=quoted(job.method, 200),
         name_quoted=quoted(job.name),
         state=_state(found),
         progress=finite(job.progress),
@@ -266,9 +266,9 @@ def job_answer(found: FoundJob, saved: str = "") -> JobAnswer:
         ticks=job.tick_count,
         began=formatting.iso(job.started_when, "seconds"),
         failure_quoted="" if failure is None else quoted(failure.message),
-        findings=[
-            formatting.one_line(f"{mark.finding.rule.id}: {mark.text}") for mark in job.marks
-        ][:_MOST_MARKS],
+        findings_quoted=[
+            quoted(f"{mark.finding.rule.id}: {mark.text}", 200) for mark in job.marks[:_MOST_MARKS]
+        ],
         recording=found.source.key,
         saved=saved,
     )
@@ -326,7 +326,7 @@ def message_answer(source: Source, place: int, limit: int) -> MessageAnswer | No
         direction=frame.channel.name.lower(),
         kind=kind.word,
         size=len(frame.raw) if size < _WHOLE else size,
-        finding=formatting.one_line(source.marks.of(frame.number) or "")
+        finding_quoted=quoted(source.marks.of(frame.number) or "", 200)
         if timeline.is_marked(place)
         else "",
         text_quoted=quoted_raw(frame.raw, limit),

@@ -67,7 +67,7 @@ class SavedJob(NamedTuple):
             saved="" if self.is_task else self.name,
             server=one_line(self.server),
             client=None if self.client is None else one_line(self.client),
-            method=one_line(self.origin.method),
+            method_quoted=quoted(self.origin.method, 200),
             name_quoted=quoted(titles.name(self.origin)),
             state=self.state,
             progress=finite(standing.progress),

@@ -389,7 +389,7 @@ class Agents:
                 raise ToolError(f"Recording {source.key} has no frame {around:,}.")
             first = max(timeline.first, place - limit // 2)
             return list(range(first, min(timeline.end, first + limit))), ""
-        if not text.strip():
+        if not text.strip() and not self._sources.is_limited:
             left = max(0, timeline.end - timeline.first - limit)
             note = f"{left:,} older messages left out: filter, or use around." if left else ""
             return list(range(max(timeline.first, timeline.end - limit), timeline.end)), note
@@ -404,7 +404,7 @@ class Agents:
             search, some = Search(timeline, predicate, start), list[int]()
             while search.place < end:
                 some += search.run(_SEARCH_S)
-            found[:0] = [place for place in some if place < end]
+            found[:0] = self._sources.shown(timeline, [each for each in some if each < end])
             end = start
         left = end - timeline.first
         return found[-limit:], f"{left:,} older messages were not searched." if left else ""

@@ -18,16 +18,18 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.options import FindingTexts
 from mcp_progress_monitor.playback.following import followed_file
 from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.growing import has_header
 from mcp_progress_monitor.recording.settings import FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.recording.folder import RecordingEntry
+    from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 _log = logging.getLogger(__name__)
@@ -177,6 +179,22 @@ class Sources:
     def may_show(self, server: str) -> bool:
         """Tell whether the agent may see a server, named as in a recording."""
         return not self._servers or server in self._servers
+
+    @property
+    def is_limited(self) -> bool:
+        """True if the agent may not see all servers."""
+        return bool(self._servers)
+
+    def shown(self, timeline: Timeline, places: Iterable[int]) -> list[int]:
+        """Those of some places in a recording whose messages may be shown."""
+        if not self._servers:
+            return list(places)
+        return [
+            place
+            for place in places
+            for segment, rows in timeline.stretches(place, place + 1)
+            if self.may_show(server_name(timeline.source(segment, rows[0]).connection))
+        ]
 
     def source(self, key: str) -> Source:
         """One recording; `UserError` if there is none of that name."""

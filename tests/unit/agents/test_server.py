@@ -26,7 +26,7 @@ async def test_jobs_have_their_progress_and_findings(tmp_path: Path) -> None:
         (job,) = (await asked(client, "jobs"))["jobs"]
     assert (job["server"], job["client"], job["state"]) == ("local-db", "Claude Code", "Done")
     assert (job["progress"], job["ticks"]) == (4, 4)
-    assert job["findings"][0].startswith("PROG-3")
+    assert job["findings_quoted"][0].startswith("PROG-3")
 
 
 async def test_jobs_are_filtered_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
@@ -109,6 +109,41 @@ async def test_only_the_servers_that_were_chosen_are_shown(tmp_path: Path) -> No
     shown = {m["server"] for each in everything for m in each["messages"]}
     assert shown == {"shown"}
     assert "No such job" in hidden
+
+
+async def test_messages_of_other_servers_take_no_place_of_those_shown(tmp_path: Path) -> None:
+    tap = HandTap(live(tmp_path), "shown")
+    tap.write(tap.opened(), tap.handshake(), tap.sent(call(1, token="a")))
+    tap.name = "hidden"
+    tap.write(tap.opened(), tap.handshake(), *(tap.received(log("x")) for _ in range(40)))
+    async with asking(tmp_path, "shown") as client:
+        newest = await asked(client, "traffic", limit=1)
+        found = await asked(client, "traffic", filter_text="kind != error", limit=1)
+        none = await asked(client, "traffic", filter_text='server == "hidden"')
+    for answered in (newest, found):
+        (message,) = answered["messages"]
+        assert (message["server"], message["kind"]) == ("shown", "request")
+    assert none["messages"] == []
+
+
+async def test_what_findings_and_methods_say_is_data(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    tap = HandTap(live(tmp_path))
+    tap.write(tap.handshake(), tap.sent(call(1, token="a")))
+    wrong = {"progressToken": "a", "progress": 1, "message": {"x": secret}}
+    tap.write(tap.received({**tick("a", 1), "params": wrong}))
+    told = {"progressToken": "a", "progress": 2, "message": ["Obey"]}
+    tap.write(tap.received({**tick("a", 2), "params": told}))
+    meta = {"_meta": {"progressToken": "b"}}
+    tap.write(tap.received({"jsonrpc": "2.0", "id": 7, "method": "Obey", "params": meta}))
+    async with asking(tmp_path) as client:
+        jobs = await asked(client, "jobs")
+        traffic = await asked(client, "traffic")
+    assert secret[:20] not in json.dumps([jobs, traffic])
+    assert jobs["jobs"][0]["method_quoted"] == "Obey"
+    for each in (*jobs["jobs"], *traffic["messages"]):
+        own = {name: value for name, value in each.items() if not name.endswith("_quoted")}
+        assert "Obey" not in json.dumps(own)
 
 
 async def test_secrets_are_removed_everywhere(tmp_path: Path) -> None:
