@@ -156,11 +156,14 @@ async def test_the_user_sees_all_that_is_asked_for_or_how_much_is_hidden(place: 
     async with acting(place.data_dir, user=user) as agent:
         await refused(agent, "check", server="demo", tools=["worker"], arguments=given)
         await refused(agent, "call", server="demo", tool="known_total", arguments=long)
-    tested, called = user.asked
+        blank = {"steps": 1, "more": "\u202e" * 300 + " and delete everything"}
+        await refused(agent, "call", server="demo", tool="known_total", arguments=blank)
+    tested, called, escaped = user.asked
     assert "the tools worker, burst and all read-only ones" in tested
     assert '{"burst": {"count": 5, "interval_s": 0}}' in tested
     assert "only the beginning of 5,046 characters" in called
     assert len(called) < 1_500
+    assert "only the beginning of 1,846 characters" in escaped
 
 
 async def test_a_client_whose_user_interface_fails_allows_nothing(place: Place) -> None:
@@ -393,6 +396,22 @@ async def test_a_job_is_not_resumed_once_its_server_is_disabled_or_changed(place
     assert "You have not approved this server" in revoked
 
 
+async def test_a_job_is_not_resumed_if_its_approval_is_revoked_instead(place: Place) -> None:
+    stopped = run(
+        *("call", "resumable_export", "--data-dir", str(place.data_dir), "--server", "demo")
+    )
+    assert stopped.code == 6, stopped.err
+
+    class Revoking(User):
+        async def answer(self, context: Any, params: Any) -> types.ElicitResult:
+            Trust(place.data_dir / TRUST).forget(place.definition())
+            return await super().answer(context, params)
+
+    async with acting(place.data_dir, user=Revoking(), mode="legacy") as agent:
+        text = await refused(agent, "resume", job="s1")
+    assert "You have not approved this server" in text
+
+
 @linux_only
 async def test_a_job_of_another_client_is_resumed_on_the_saved_server(place: Place) -> None:
     unasked(place.data_dir)
@@ -450,6 +469,9 @@ async def test_a_server_and_a_recording_are_checked(place: Place) -> None:
     assert {finding["rule"] for finding in report["findings"]} >= {"PROG-3"}
     assert again["rules_broken"] == report["rules_broken"]
     assert "does not list a tool" in unknown
+    words, _, data = unknown.partition("data from servers")
+    assert "decreasing" in data
+    assert "decreasing" not in words
     assert "No such recording" in gone
 
 

@@ -6,6 +6,7 @@ The user is asked first, through the agent's client. What is done is answered fr
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import anyio
@@ -392,20 +393,22 @@ def add_actions(
 
 def refused(details: ErrorDetails) -> ToolError:
     """A failure as the tool's error, in which what a server said is data."""
-    what = ". ".join(filter(None, (details.what, details.where, details.hint)))
-    if not details.detail:
-        return ToolError(quoted(what, 1_000))
-    said = json.dumps(quoted(details.detail, 1_000), ensure_ascii=False)
-    return ToolError(f"{quoted(what, 1_000)}\n{answers.DATA}\n" + f'{{"detail_quoted": {said}}}')
+    what = quoted(". ".join(filter(None, (details.what, details.hint))), 1_000)
+    # Where it failed may be the title that a server gives itself.
+    said = {"where_quoted": quoted(details.where), "detail_quoted": quoted(details.detail, 1_000)}
+    data = {name: text for name, text in said.items() if text}
+    if not data:
+        return ToolError(what)
+    return ToolError(f"{what}\n{answers.DATA}\n{json.dumps(data, ensure_ascii=False)}")
 
 
 def _shown(arguments: JsonObject) -> str:
     """Arguments to be allowed, and how much of them cannot be seen."""
-    size = len(json.dumps(arguments, ensure_ascii=False))
-    shown = answers.quoted_json(arguments, _ARGUMENTS)
-    if size <= _ARGUMENTS:
-        return shown
-    return f"{shown} (only the beginning of {formatting.number(size)} characters)"
+    whole = answers.quoted_json(arguments, sys.maxsize)  # escapes make it longer
+    if len(whole) <= _ARGUMENTS:
+        return whole
+    shown, size = formatting.elide(whole, _ARGUMENTS), formatting.number(len(whole))
+    return f"{shown} (only the beginning of {size} characters)"
 
 
 def _resuming(saved: SavedJob, definition: ServerDefinition) -> str:

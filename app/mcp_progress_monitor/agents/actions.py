@@ -378,6 +378,10 @@ class Actions:
         """Begin to resume a saved job; `UserError` if too much is being done."""
 
         async def work(engine: Engine, action: Action) -> None:
+            # The engine trusts what its saved jobs ran: whoever was asked may have revoked it.
+            if await self.resumable(saved) != definition:
+                what = "The server of this job was changed meanwhile"
+                raise UserError(ErrorDetails(what, saved.name, "Resume it again."))
             job = engine.resumer.find(saved.number)
             if job is None:
                 raise UserError(ErrorDetails("No such saved job", saved.name))

@@ -125,8 +125,8 @@ class Tour:
         unknown = [name for name in (*self._tools, *self._given) if name not in known]
         if unknown:
             what = f"The server does not list a tool {unknown[0]!r}"
-            hint = f"Its tools: {', '.join(sorted(known)) or 'none'}."
-            raise WrongTourError(ErrorDetails(what, server.title, hint))
+            listed = f"Its tools: {', '.join(sorted(known)) or 'none'}."
+            raise WrongTourError(ErrorDetails(what, server.title, detail=listed))
 
     async def _visit(
         self, engine: Engine, server: ServerSnapshot, tool: Tool, *, is_first: bool
