@@ -16,10 +16,11 @@ import anyio.to_thread
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.options import FindingTexts
+from mcp_progress_monitor.path_checks import PathKind, path_kind
 from mcp_progress_monitor.playback.following import followed_file
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import server_name
-from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.folder import RecordingsFolder, run_of
 from mcp_progress_monitor.recording.growing import has_header
 from mcp_progress_monitor.recording.settings import FOLDER
 
@@ -97,7 +98,7 @@ class Sources:
         self.data_dir: Final = data_dir
         self._folder = RecordingsFolder(data_dir / FOLDER)
         self._servers = servers
-        self._sources: dict[Path, Source] = {}
+        self._sources: dict[Path, Source] = {}  # by what the names of their parts have in common
         self._unreadable: dict[Path, ErrorDetails] = {}
         self._count = 0
         self._has_scanned = anyio.Event()
@@ -130,9 +131,14 @@ class Sources:
         entries = await anyio.to_thread.run_sync(self._folder.entries)
         live = [entry for entry in entries if entry.is_in_use]
         ended = [entry for entry in entries if not entry.is_in_use]
+        runs = {_run(entry.path) for entry in entries}
+        for run in [each for each in self._sources if each not in runs]:
+            # Not only out of reach for now: what the user deleted is not told any more.
+            if path_kind(self._sources[run].path) is PathKind.NOTHING:
+                del self._sources[run]
         for entry in [*ended[-MOST_ENDED:], *live]:
-            known = self._sources.get(entry.path)
-            if known is not None or entry.path in self._unreadable or not has_header(entry.path):
+            is_known = _run(entry.path) in self._sources or entry.path in self._unreadable
+            if is_known or not has_header(entry.path):
                 continue
             try:
                 source = Source(f"r{self._count + 1}", entry)
@@ -140,7 +146,7 @@ class Sources:
                 self._unreadable[entry.path] = error.details
                 continue
             self._count += 1
-            self._sources[entry.path] = source
+            self._sources[_run(entry.path)] = source
         self._has_scanned.set()
 
     async def ready(self) -> None:
@@ -207,10 +213,10 @@ class Sources:
     async def at(self, path: Path) -> Source | None:
         """The recording in a file that has just been made; None if it does not come."""
         with anyio.move_on_after(_APPEARS_S):
-            while path not in self._sources:
+            while _run(path) not in self._sources:
                 await self._scan()
                 await self.turn()
-        return self._sources.get(path)
+        return self._sources.get(_run(path))
 
     async def request_in(self, path: Path, frame: int) -> FoundJob | None:
         """The job of a request, by its frame in such a recording; None if it does not come."""
@@ -248,6 +254,10 @@ class Sources:
         if name[:1] in {"s", "t"} and name[1:].isdecimal():
             hint = "It is saved, but in none of these recordings: only resume takes it."
         raise UserError(ErrorDetails("No such job", name, hint))
+
+
+def _run(path: Path) -> Path:
+    return path.with_name(run_of(path))
 
 
 def _began(source: Source) -> float:

@@ -111,6 +111,33 @@ async def test_only_the_servers_that_were_chosen_are_shown(tmp_path: Path) -> No
     assert "No such job" in hidden
 
 
+async def test_a_recording_stays_the_same_without_its_oldest_part(tmp_path: Path) -> None:
+    tap = HandTap(live(tmp_path))
+    tap.write(tap.opened(), tap.handshake(), tap.sent(call(1, token="a")))
+    tap.begin_part(2)
+    tap.write(tap.sent(call(2, token="b")))
+    async with asking(tmp_path) as client:
+        await asked(client, "jobs")
+        tap.path.unlink()
+        finished(tmp_path, "later")
+        with anyio.fail_after(10):
+            while len(jobs := (await asked(client, "jobs"))["jobs"]) < 3:  # noqa: ASYNC110
+                await anyio.sleep(0.1)
+    assert [job["job"] for job in jobs] == ["r2-1", "r1-2", "r1-1"]
+
+
+async def test_a_deleted_recording_is_not_told_any_more(tmp_path: Path) -> None:
+    tap = finished(tmp_path)
+    finished(tmp_path, "kept")
+    async with asking(tmp_path) as client:
+        assert len((await asked(client, "jobs"))["jobs"]) == 2
+        tap.path.unlink()
+        with anyio.fail_after(10):
+            while len(jobs := (await asked(client, "jobs"))["jobs"]) > 1:  # noqa: ASYNC110
+                await anyio.sleep(0.1)
+        assert [job["server"] for job in jobs] == ["kept"]
+
+
 async def test_messages_of_other_servers_take_no_place_of_those_shown(tmp_path: Path) -> None:
     tap = HandTap(live(tmp_path), "shown")
     tap.write(tap.opened(), tap.handshake(), tap.sent(call(1, token="a")))
