@@ -127,9 +127,9 @@ class AuditLog:
         self._append([name])
 
     def note(self, reading: Reading) -> None:
-        missed = reading.model_copy(update={"missed": self._missed})
-        if self._append([missed]):
-            self._missed = 0
+        missed = self._missed
+        if self._append([reading.model_copy(update={"missed": missed})]):
+            self._missed -= missed  # others may have been missed while the disk hung
         else:
             self._missed += 1
 

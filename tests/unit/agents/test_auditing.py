@@ -163,3 +163,7 @@ async def test_an_answer_does_not_wait_for_a_disk_that_hangs(
             await asked(client, "jobs")
         goes_on.set()
         monkeypatch.undo()
+        with anyio.fail_after(PATIENCE_S):
+            while not (readings := agent(tmp_path).readings):
+                await asked(client, "servers")
+    assert readings[0].missed >= 1
