@@ -38,8 +38,8 @@ def test_everything_that_takes_the_focus_has_a_name_and_rows_say_what_they_show(
     ] == []
     assert [one for one in seen if one.role == "menu item" and not one.name] == []
     rows = [one.name for one in seen if one.role == "tree item"]
-    running = [name for name in rows if ", Running, " in name]
-    assert any("download, demo, Running, " in name and " %" in name for name in running)
+    running = [name for name in rows if ": Running, " in name]
+    assert any("download on demo: Running, " in name and " %" in name for name in running)
     assert "Cancel" in rows
     headers = {one.name for one in seen if one.role == "column header"}
     assert {"Job", "Server", "Progress", "Actions"} <= headers
@@ -57,7 +57,7 @@ def _once_jobs_run(environ: dict[str, str], window: subprocess.Popen[bytes]) -> 
                 seen = [one for each in reader.windows() for one in reader.seen(each)]
             except LookupError:  # something went while it was being read
                 seen = []
-            if any(", Running, " in one.name for one in seen):
+            if any(": Running, " in one.name for one in seen):
                 return seen
             time.sleep(0.2)
     finally:
