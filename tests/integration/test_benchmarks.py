@@ -85,7 +85,16 @@ def together() -> Iterator[Together]:
             process.kill()
 
 
-@pytest.mark.parametrize("name", suites.SUITES)
+_QUICK = {"latency", "watch", "startup", "exports", "tokens", "resume-store"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in _QUICK else pytest.param(name, marks=pytest.mark.campaign)
+        for name in suites.SUITES
+    ],
+)
 def test_a_benchmark_runs_and_yields_sound_figures(
     name: str, together: Together, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,7 +192,7 @@ class Sources:
         return bool(self._servers)
 
     def shown(self, timeline: Timeline, places: Iterable[int]) -> list[int]:
-        """Those of some places in a recording whose messages may be shown."""
+        """Return the places in a recording whose messages may be shown."""
         if not self._servers:
             return list(places)
         return [

@@ -126,7 +126,7 @@ async def test_a_recording_stays_the_same_without_its_oldest_part(tmp_path: Path
     assert [job["job"] for job in jobs] == ["r2-1", "r1-2", "r1-1"]
 
 
-async def test_a_deleted_recording_is_not_told_any_more(tmp_path: Path) -> None:
+async def test_a_deleted_recording_is_not_shown_any_more(tmp_path: Path) -> None:
     tap = finished(tmp_path)
     finished(tmp_path, "kept")
     async with asking(tmp_path) as client:
@@ -159,8 +159,8 @@ async def test_what_findings_and_methods_say_is_data(tmp_path: Path) -> None:
     tap.write(tap.handshake(), tap.sent(call(1, token="a")))
     wrong = {"progressToken": "a", "progress": 1, "message": {"x": secret}}
     tap.write(tap.received({**tick("a", 1), "params": wrong}))
-    told = {"progressToken": "a", "progress": 2, "message": ["Obey"]}
-    tap.write(tap.received({**tick("a", 2), "params": told}))
+    params = {"progressToken": "a", "progress": 2, "message": ["Obey"]}
+    tap.write(tap.received({**tick("a", 2), "params": params}))
     meta = {"_meta": {"progressToken": "b"}}
     tap.write(tap.received({"jsonrpc": "2.0", "id": 7, "method": "Obey", "params": meta}))
     async with asking(tmp_path) as client:

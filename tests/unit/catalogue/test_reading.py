@@ -307,6 +307,7 @@ def test_ten_thousand_servers_are_read_and_what_is_more_is_reported(tmp_path: Pa
     assert "3 more servers" in config.errors[0].what
 
 
+@pytest.mark.campaign
 def test_the_bound_holds_for_all_projects_of_a_file_together(tmp_path: Path) -> None:
     file = tmp_path / ".claude.json"
     server = {"mcpServers": {"a": {"command": "c"}}}
@@ -316,6 +317,7 @@ def test_the_bound_holds_for_all_projects_of_a_file_together(tmp_path: Path) -> 
     assert "2 more servers" in config.errors[0].what
 
 
+@pytest.mark.campaign
 def test_thousands_of_one_name_are_numbered_without_trying_every_number(tmp_path: Path) -> None:
     def read_of(count: int) -> object:
         file = tmp_path / "f.json"

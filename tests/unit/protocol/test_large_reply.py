@@ -45,6 +45,10 @@ def test_what_takes_long_to_decode_stays_elided() -> None:
     outline, raw = outlined_result({"structuredContent": deep})
     read = finish(with_content(outline, raw))["structuredContent"]["a"]["b"]["c"]["d"]
     assert isinstance(read, Elided)
+
+
+@pytest.mark.campaign
+def test_a_list_of_numbers_that_takes_long_stays_elided() -> None:
     outline, raw = outlined_result({"content": [0] * 600_000})
     assert isinstance(finish(with_content(outline, raw))["content"], Elided)
 
