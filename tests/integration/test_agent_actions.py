@@ -169,7 +169,6 @@ async def test_the_user_sees_all_that_is_asked_for_or_how_much_is_hidden(place: 
     assert "only the beginning of 1,846 characters" in escaped
 
 
-@pytest.mark.campaign
 async def test_a_client_whose_user_interface_fails_allows_nothing(place: Place) -> None:
     class Failing(User):
         async def answer(self, context: Any, params: Any) -> Any:
@@ -310,7 +309,6 @@ async def test_turning_reading_off_ends_what_an_agent_began(place: Place) -> Non
     assert any(b"notifications/cancelled" in each for each in sent)
 
 
-@pytest.mark.campaign
 async def test_jobs_of_others_cannot_be_cancelled(place: Place) -> None:
     ran = run("tools", "--", *tap_command(place.data_dir, *COMMAND, options=("--client", "C")))
     assert ran.code == 0, ran.err
@@ -417,7 +415,6 @@ async def test_a_job_is_not_resumed_if_its_approval_is_revoked_instead(place: Pl
     assert "You have not approved this server" in text
 
 
-@pytest.mark.campaign
 @linux_only
 async def test_a_job_of_another_client_is_resumed_on_the_saved_server(place: Place) -> None:
     unasked(place.data_dir)
@@ -437,7 +434,6 @@ async def test_a_job_of_another_client_is_resumed_on_the_saved_server(place: Pla
     assert len(place.chunks()) == 10
 
 
-@pytest.mark.campaign
 async def test_a_server_that_asks_the_user_to_sign_in_is_given_up(place: Place) -> None:
     unasked(place.data_dir)
     async with http_server("--oauth") as server:
@@ -449,7 +445,6 @@ async def test_a_server_that_asks_the_user_to_sign_in_is_given_up(place: Place) 
     assert "asks the user to sign in" in text
 
 
-@pytest.mark.campaign
 async def test_a_server_over_http_is_called(place: Place) -> None:
     unasked(place.data_dir)
     async with http_server() as server:

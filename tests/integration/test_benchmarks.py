@@ -85,7 +85,7 @@ def together() -> Iterator[Together]:
             process.kill()
 
 
-_QUICK = {"latency", "watch", "startup", "exports", "tokens", "resume-store"}
+_QUICK = {"latency", "watch", "tokens"}
 
 
 @pytest.mark.parametrize(

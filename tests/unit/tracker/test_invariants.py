@@ -213,7 +213,6 @@ def _dealings(wire: Dialogue, count: int) -> None:
         wire.reply(content=[])
 
 
-@pytest.mark.campaign
 @pytest.mark.usefixtures("_traced")
 def test_tasks_rounds_and_questions_leave_nothing_behind() -> None:
     wire = Dialogue(Tracker(RowLimits(ended=50)))
