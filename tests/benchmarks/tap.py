@@ -259,7 +259,7 @@ def _in_turn(one: _Session, other: _Session, count: int, asked: bytes) -> list[t
 
 
 def _requesting(plain: _Bench, requesting: _Bench, size: Size) -> list[Figure]:
-    """What `--request-progress` adds: to a request, and to floods that it passes or keeps back."""
+    """Measure the cost of `--request-progress` for a request, and for floods passed or held."""
     with (
         plain.session(*_ANSWER, is_tapped=True) as one,
         requesting.session(*_ANSWER, is_tapped=True) as other,

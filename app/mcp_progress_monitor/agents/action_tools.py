@@ -224,7 +224,7 @@ class ActionTools:
         prepare: Callable[[], Awaitable[_Wanted]],
         wait_s: float,
     ) -> Annotated[CallToolResult, DetailAnswer] | InputRequiredResult:
-        """Begin an action, or go on with one that was asked something; answer with its job."""
+        """Begin an action, or continue one that asked a question; answer with its job."""
         try:
             action = await self._begun(caller, prepare)
             await self._follow(action, caller, context, wait_s)

@@ -63,7 +63,7 @@ _NAMES: Final = 1_000
 _CANCEL_GRACE_S: Final = 1.0
 _ANSWER_S: Final = 600.0
 """How long a question may stay open: a client of 2026-07-28 may never come back."""
-_NOT_FOLLOWED: Final = "declined: nobody waits for this call"
+_NOT_FOLLOWED: Final = "declined: no client is waiting for this call"
 _NOT_ANSWERED: Final = "declined: no answer within 10 minutes"
 
 
@@ -240,12 +240,14 @@ class Action:
         self._notify()
 
     def _take(self, question: Question) -> None:
-        """Keep a question for whoever waits for the action; decline it if nobody does."""
+        """Keep a question for the client that waits for the action; decline it without one."""
         if question.kind != "form":
             self.notes.append(f"The server asked for {question.kind}, which agents cannot answer.")
             self.answer(question, refusal(question.kind), "declined: agents cannot answer this")
         elif not self.followers:
-            self.notes.append("The server asked a question, which was declined: nobody waited.")
+            self.notes.append(
+                "The server asked a question. It was declined, because no client was waiting."
+            )
             self.answer(question, Decline(), _NOT_FOLLOWED)
         elif self.question is None or self.question.id != question.id:
             self.question = question

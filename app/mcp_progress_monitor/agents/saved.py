@@ -34,7 +34,7 @@ class SavedJob(NamedTuple):
     is_task: bool = False
 
     def __repr__(self) -> str:
-        """Without the token: whoever has it may go on with the job."""
+        """Leave out the token: anyone who has it can resume the job."""
         return f"SavedJob({self.name}, {self.origin.server!r})"
 
     @property

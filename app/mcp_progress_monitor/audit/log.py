@@ -305,7 +305,7 @@ def _written(line: Validated) -> bytes:
 
 
 def _logs(folder: Path) -> list[Path]:
-    """The logs in a folder, by name: the oldest first; none if there is no such folder."""
+    """Return the logs of a folder by name, oldest first; empty if the folder does not exist."""
     try:
         with os.scandir(folder) as entries:
             return sorted(folder / each.name for each in entries if each.name.endswith(_SUFFIX))

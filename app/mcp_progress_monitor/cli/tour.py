@@ -57,7 +57,7 @@ def check_server(invocation: Invocation, order: CheckOrder) -> int:
 
 
 def _divided(words: list[str]) -> tuple[list[str], str, list[str]]:
-    """The words of the command line before the command's name, the name, and after it."""
+    """Split a command line at the name of the command."""
     place = words.index("check") if "check" in words else 0
     return words[:place], "check", words[place + 1 :]
 

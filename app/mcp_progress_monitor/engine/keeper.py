@@ -190,7 +190,7 @@ class Keeper:
         return found is not None and found.watched_client is not None
 
     async def _found_saved(self, store: ResumeStore, step: ChainStep) -> int | None:
-        """Find the chain that the program which made the attempt saves by itself, just now."""
+        """Find the chain that the program that made the attempt is saving."""
         if step.token is None:
             return step.chain
         saved = None

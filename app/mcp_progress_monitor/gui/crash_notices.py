@@ -76,7 +76,7 @@ class CrashNotices(QObject):
             has_given_up = crash is not None and server.state is ServerState.FAILED
             if ended is not None or has_given_up:
                 # It may be gone again already if the server is reconnected at once.
-                error = server.error or ErrorDetails("The server ended by itself")
+                error = server.error or ErrorDetails("The server exited unexpectedly")
                 connections = frozenset() if crash is None else crash.connections
                 connections |= frozenset(() if ended is None else (ended,))
                 is_pending = server.retry is not None

@@ -1,4 +1,4 @@
-"""Goes on with recent servers and calls, which are offered while nothing is connected."""
+"""Opens recent servers and calls, which are offered while nothing is connected."""
 
 from __future__ import annotations
 

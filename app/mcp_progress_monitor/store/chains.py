@@ -95,7 +95,7 @@ class SavedChain(NamedTuple):
     is_elsewhere: bool
 
     def __repr__(self) -> str:
-        """Without the token: whoever has it may go on with the job."""
+        """Leave out the token: anyone who has it can resume the job."""
         return f"SavedChain(id={self.id}, origin={self.origin}, reason={self.reason!r})"
 
 

@@ -1,4 +1,4 @@
-"""What an agent read is logged, and refused after the user has turned it off."""
+"""Readings of agents are logged, and refused once the user has turned them off."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Whether an agent asks before it acts: yes, unless the user's file says otherwise."""
+"""Agents ask before they act, unless the user's file says otherwise."""
 
 from pathlib import Path
 

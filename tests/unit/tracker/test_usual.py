@@ -1,4 +1,4 @@
-"""What is usual for a tool: from its own calls that ended well, within bounds."""
+"""Usual times of a tool come from its own successful calls, within bounds."""
 
 import pytest
 

@@ -288,7 +288,7 @@ class JobScreen(ModalScreen[None]):
 
     def _show(self) -> None:
         detail = self._source.detail(self._job)
-        text = "The job is no longer kept." if detail is None else "\n".join(details(detail))
+        text = "This job was removed." if detail is None else "\n".join(details(detail))
         if text != self._text:
             self._text = text
             self.query_one("#detail", Static).update(Text(text))
@@ -389,6 +389,7 @@ class JobsApp(App[None]):
         for job in changes.removed:
             self._changed.discard(job)
             self._states.pop(job, None)
+            self._texts.pop(job, None)
             self._has_news = True
 
     def _draw(self) -> None:

@@ -276,7 +276,7 @@ class CallsController(QObject):
     def open_call(
         self, server: str, method: str, name: str, arguments: JsonObject | None = None
     ) -> None:
-        """Open the call form on an offer with `arguments`, or report that it is no longer there."""
+        """Open the call form on an offer with `arguments`, or report that it is gone."""
         form = self._shown_call().form
         self.refresh_servers()
         if not form.choose(server, method, name, arguments):

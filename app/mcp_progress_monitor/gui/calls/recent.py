@@ -1,4 +1,4 @@
-"""Recent servers and calls at the side, to go on with while nothing is connected."""
+"""Recent servers and calls at the side, to reopen while nothing is connected."""
 
 from __future__ import annotations
 
@@ -162,9 +162,9 @@ class _ClickedList(QListView):
 
 
 class RecentList(QWidget):
-    """Lists recent servers and calls; hidden while there are none. A click goes on with one."""
+    """Lists recent servers and calls; hidden while empty. A click opens one."""
 
-    chosen = Signal(object)  # the `Recent` to go on with
+    chosen = Signal(object)  # the `Recent` to open
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)

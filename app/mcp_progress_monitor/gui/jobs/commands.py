@@ -110,7 +110,7 @@ def _has_result(job: JobSnapshot) -> bool:
 
 
 def has_gone_wrong(job: JobSnapshot) -> bool:
-    """Return whether there is something to report: a failure that nobody wanted, or findings."""
+    """Return whether there is something to report: an unexpected failure, or findings."""
     return bool(job.marks) or (job.failure is not None and not job.failure.is_wanted)
 
 

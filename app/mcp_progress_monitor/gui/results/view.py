@@ -128,7 +128,7 @@ class ResultView(QWidget):
 
     @property
     def note(self) -> str:
-        """Why there is no result."""
+        """Return the reason why there is no result."""
         return self._note.text()
 
     @property
@@ -137,7 +137,7 @@ class ResultView(QWidget):
         return self._reading is not None
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Let no sound go on that nobody can stop."""
+        """Stop the sound: its controls are gone."""
         super().hideEvent(event)
         self.audio.stop()
 

@@ -61,7 +61,7 @@ class FoldedRows:
         """The first tick of each request since the last message that is none."""
 
     def closed_at(self, place: int) -> Fold | None:
-        """The fold that the row at `place` stands for; None for a message of its own."""
+        """Return the fold at the row `place`; None for a single message."""
         fold = self.folds.get(place)
         return None if fold is None or fold.is_open else fold
 

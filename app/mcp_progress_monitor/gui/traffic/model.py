@@ -145,7 +145,7 @@ _FOLDED_AT_ONCE: Final = 2_048  # messages folded between two looks at the clock
 
 FOLDED: Final = "▸ "
 OPENED: Final = "▾ "
-"""What the summary of a row that begins a fold begins with."""
+"""Prefix of the summary of a folded row."""
 
 _SHOWN_EVERY_S: Final = 0.05  # how often rows are added during a search: each time costs a repaint
 
@@ -190,7 +190,7 @@ class TrafficModel(PlaceRows):
         self._rows = without(self._gone, self._end, self._gap)
         self._folds_ticks = False
         self._unfolded: Sequence[int] = array("q")
-        """What a search found and is not folded yet."""
+        """Search results that are not folded yet."""
         self._folded_to = 0
         self._dropped = self._gap
         self._is_paused = False
