@@ -65,6 +65,7 @@ from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.gui.servers.draft import ServerKind
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
+from mcp_progress_monitor.gui.servers.secret_dialog import SecretDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
 from mcp_progress_monitor.gui.setting_rows import Section
@@ -230,6 +231,7 @@ class EveryWindow(QObject):
         export.show_text(text * 100, [text] * 30)
         yield export
         yield self._watch()
+        yield SecretDialog(text, [text, "API_KEY"])
         yield self._agents()
         yield self._invite()
         yield self._serving()

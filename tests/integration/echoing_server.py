@@ -26,9 +26,14 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     return {**head, "error": {"code": -32601, "message": "Not found"}}
 
 
-if __name__ == "__main__":
+def serve() -> None:
+    """Answer until the end of the input."""
     for line in sys.stdin:
         message = json.loads(line)
         if "id" in message:
             sys.stdout.write(json.dumps(answer(message)) + "\n")
             sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    serve()

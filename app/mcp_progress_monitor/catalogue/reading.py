@@ -30,6 +30,7 @@ from mcp_progress_monitor.catalogue.client_files import (
 from mcp_progress_monitor.catalogue.clients import OURS
 from mcp_progress_monitor.catalogue.documents import Document, read_json, read_text, read_toml
 from mcp_progress_monitor.catalogue.secrets import (
+    FROM_US,
     KeptSecrets,
     bare_url,
     candidate_secrets,
@@ -168,7 +169,7 @@ def read_found(
 def _notes(
     client: McpClient, definition: ServerDefinition, unknown: Mapping[str, Any]
 ) -> Iterator[str]:
-    yield from _keyring_notes(client, definition)
+    yield from _secret_notes(client, definition)
     for name in secret_members(unknown):
         shown = formatting.one_line(name, LONGEST_NAME)
         yield f"{shown} is ignored: it looks like a secret, and this program does not use it"
@@ -282,16 +283,16 @@ def _definition(fields: dict[str, Any], where: str, *, is_open: bool) -> ServerD
         return definition_of({**fields, "url": _PLACEHOLDER_URL}, where)  # until answered
 
 
-def _keyring_notes(client: McpClient, definition: ServerDefinition) -> list[str]:
-    """Warnings about secrets of this program's keyring that another client's file uses."""
+def _secret_notes(client: McpClient, definition: ServerDefinition) -> list[str]:
+    """Warnings about secrets that this program would read or ask for, in another client's file."""
     if client is OURS:
         return []
     if isinstance(definition, StdioDefinition):
         values = [*definition.env.values(), *definition.args]
     else:
         values = [*definition.headers.values(), definition.oauth.client_secret or ""]
-    named = [name for value in values for kind, name in names_in(value) if kind == "keyring"]
-    return [f"uses the secret {name!r} from the keyring" for name in sorted(set(named))]
+    used = sorted({each for value in values for each in names_in(value) if each[0] != "env"})
+    return [f"uses the secret {name!r} {FROM_US[kind]}" for kind, name in used]
 
 
 _MOST_SERVERS: Final = 10_000

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.secrets import Substitute
     from mcp_progress_monitor.snapshots.definitions import OAuthClient, ServerDefinition
 
-_NOT_IN_NAMES: Final = re.compile(r"[${}]")  # characters that would end a reference
+NOT_IN_NAMES: Final = re.compile(r"[${}]")  # characters that would end a reference
+FROM_US: Final = {"keyring": "from the keyring", "ask": "asked for at each connection"}
 _MOST_OF_A_NAME: Final = 100
 _NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9]+")
 
@@ -60,7 +61,7 @@ def in_keyring(definition: ServerDefinition, keyring: Keyring) -> ServerDefiniti
 
 
 def keyring_name(server: str, name: str) -> str:
-    return _NOT_IN_NAMES.sub("_", f"{server}/{name}")
+    return NOT_IN_NAMES.sub("_", f"{server}/{name}")
 
 
 def stored(name: str, secret: str, keyring: Keyring) -> str:
@@ -69,7 +70,7 @@ def stored(name: str, secret: str, keyring: Keyring) -> str:
     Never overwrites another secret, which another server may refer to: appends a number to the
     name instead.
     """
-    base = free = _NOT_IN_NAMES.sub("_", name)
+    base = free = NOT_IN_NAMES.sub("_", name)
     number = 2
     while keyring.get(free) not in {None, secret}:
         if number > _MOST_OF_A_NAME:
@@ -111,26 +112,37 @@ def in_environment(definition: ServerDefinition) -> tuple[ServerDefinition, dict
     return _without(definition, is_secret_setting)
 
 
+def asked_for(definition: ServerDefinition) -> ServerDefinition:
+    """The definition with its secrets to be asked for at each connection (`${ask:NAME}`)."""
+    values: dict[str, str] = {}
+
+    def refer(name: str, value: str) -> str:
+        return f"${{ask:{_free(NOT_IN_NAMES.sub('_', name), value, values)}}}"
+
+    return replaced(definition, refer, is_secret_setting)
+
+
 def without_values(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
     """Like `in_environment`, but for every value of a variable or header."""
     return _without(definition, lambda _name: True)
 
 
-def without_keyring(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
-    """The definition with environment variables in place of keyring secrets.
+def in_environment_alone(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
+    """The definition with environment variables in place of secrets that only we can find.
 
-    Also returns the variables, with the names of the keyring secrets that they replace.
+    These are secrets of the keyring, and those to ask for. Also returns the variables, with a text
+    about the secrets that they replace.
     """
     variables: dict[str, str] = {}
 
     def refer(place: str, value: str) -> str:
         for kind, name in names_in(value):
-            if kind == "keyring":
-                last = name.rpartition("/")[2]
-                is_whole = bool(place) and value == f"${{keyring:{name}}}"
+            if kind != "env":
+                reference, last = f"${{{kind}:{name}}}", name.rpartition("/")[2]
+                is_whole = bool(place) and value == reference
                 variable = place if is_whole else _variable(definition.name, last)
-                variables[variable] = name
-                value = value.replace(f"${{keyring:{name}}}", f"${{env:{variable}}}")
+                variables[variable] = f"{name} {FROM_US[kind]}"
+                value = value.replace(reference, f"${{env:{variable}}}")
         return value
 
     if definition.transport == "stdio":
@@ -152,15 +164,21 @@ def _without(
 
     def refer(name: str, value: str) -> str:
         is_variable = definition.transport == "stdio" and name in definition.env
-        base = variable = name if is_variable else _variable(definition.name, name)
-        number = 2
-        while values.setdefault(variable, value) != value:  # two passwords are two variables
-            variable = f"{base}_{number}"
-            number += 1
+        base = name if is_variable else _variable(definition.name, name)
+        variable = _free(base, value, values)
         variables[variable] = name
         return f"${{env:{variable}}}"
 
     return replaced(definition, refer, is_wanted), variables
+
+
+def _free(base: str, value: str, values: dict[str, str]) -> str:
+    """A name for `value`, which is added to `values`: two passwords have two names."""
+    name, number = base, 2
+    while values.setdefault(name, value) != value:
+        name = f"{base}_{number}"
+        number += 1
+    return name
 
 
 def _variable(server: str, name: str) -> str:

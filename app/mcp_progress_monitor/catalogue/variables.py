@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.catalogue.clients import Syntax
-from mcp_progress_monitor.catalogue.secrets import stored, variable_name
+from mcp_progress_monitor.catalogue.secrets import NOT_IN_NAMES, stored, variable_name
 from mcp_progress_monitor.path_checks import home
 from mcp_progress_monitor.secrets.references import REFERENCE, Keyring
 
@@ -39,6 +39,11 @@ class Input:
     default: str | None = None
     choices: tuple[str, ...] = ()
     stands_as_text: bool = False
+
+    @property
+    def can_be_asked(self) -> bool:
+        """True for a secret that a reference can stand for."""
+        return self.is_secret and not self.stands_as_text
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -222,8 +227,19 @@ def referred_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[
     return {**answers, **{id_: f"${{env:{variable_name(id_)}}}" for id_ in secret}}
 
 
+def postponed_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[str, str]:
+    """The answers, with secrets to be asked for at each connection (`${ask:NAME}`).
+
+    Secrets need no answer now.
+    """
+    secret = [each.id for each in asks if each.can_be_asked]
+    given = {id_: answers.get(id_, "") for id_ in secret}
+    kept = [id_ for id_, answer in given.items() if not REFERENCE.fullmatch(answer)]
+    return {**answers, **{id_: f"${{ask:{NOT_IN_NAMES.sub('_', id_)}}}" for id_ in kept}}
+
+
 def _secret_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[str, str]:
     """Answers to secret inputs that are not references."""
-    wanted = [each.id for each in asks if each.is_secret and not each.stands_as_text]
+    wanted = [each.id for each in asks if each.can_be_asked]
     given = {id_: answers[id_] for id_ in wanted if answers.get(id_)}
     return {id_: answer for id_, answer in given.items() if not REFERENCE.fullmatch(answer)}

@@ -23,7 +23,7 @@ from mcp_progress_monitor.catalogue.documents import (
 from mcp_progress_monitor.catalogue.secrets import (
     bare_url,
     environment_names,
-    without_keyring,
+    in_environment_alone,
     without_secret_members,
     without_values,
 )
@@ -98,7 +98,7 @@ def _document(
         if reason:
             left_out.append(f"{entry.name}: {reason}")
             continue
-        kept = entry if client is OURS else _without_keyring(entry, client, left_out)
+        kept = entry if client is OURS else _in_environment(entry, client, left_out)
         kept = kept if with_secrets else _bare(kept, client, left_out)
         written = written_entry(kept) if client is OURS else written_for(client, kept)
         if client is not OURS and entry.origin.startswith(client.title):
@@ -122,12 +122,12 @@ def _unwritable(entry: CatalogueEntry, client: McpClient) -> str:
     return ""
 
 
-def _without_keyring(
+def _in_environment(
     entry: CatalogueEntry, client: McpClient, left_out: list[str]
 ) -> CatalogueEntry:
-    definition, variables = without_keyring(entry.definition)
-    for variable, name in variables.items():
-        left_out.append(f"{entry.name}: {name} from the keyring{_to_set(variable, client)}")
+    definition, variables = in_environment_alone(entry.definition)
+    for variable, secret in variables.items():
+        left_out.append(f"{entry.name}: {secret}{_to_set(variable, client)}")
     return dataclasses.replace(entry, definition=definition)
 
 

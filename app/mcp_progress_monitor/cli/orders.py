@@ -571,6 +571,11 @@ class ImportOrder(Order):
         help="Use this folder for ${workspaceFolder}.",
     )
     with_secrets: bool = option("--with-secrets", is_flag=True, help="Save secrets as plain text.")
+    asks_secrets: bool = option(
+        "--ask-secrets",
+        is_flag=True,
+        help="Save no secrets: ask for them at each connection, and keep them in memory.",
+    )
 
 
 class ServersExportOrder(Order):

@@ -37,6 +37,7 @@ from mcp_progress_monitor.protocol.offers import ALL_LISTS
 from mcp_progress_monitor.protocol.peer import TokenSource
 from mcp_progress_monitor.protocol.tasks import with_extension
 from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.sessions.connection.asking import SecretsAtConnect
 from mcp_progress_monitor.sessions.connection.connector import Connector
 from mcp_progress_monitor.sessions.connection.manager import SessionManager
 from mcp_progress_monitor.sessions.questions.answers import no_answer
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Fact, RequestMade
     from mcp_progress_monitor.recording.recorder import WatchedPlaces
     from mcp_progress_monitor.secrets.references import Keyring
+    from mcp_progress_monitor.sessions.connection.asking import SecretPrompt
     from mcp_progress_monitor.sessions.connection.clocks import CallClock
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.store.chains import Origin
@@ -92,6 +94,7 @@ class Engine:
         settings: Path | SettingsFile | None = None,
         reconnects: bool = False,
         keyring: Keyring | None = None,
+        prompt: SecretPrompt | None = None,
         folder: Path | None = None,
         lists: frozenset[str] = ALL_LISTS,
         follows_lists: bool = True,
@@ -106,9 +109,10 @@ class Engine:
         memory keeps the newest. The servers' settings are saved in the file `settings`.
 
         With `reconnects`, servers that end unexpectedly are reconnected, and restarted when their
-        files change, as their definitions say. Secrets of servers are in `keyring`, tokens of sign-
-        ins in `folder`; without one, in memory. The `lists` of servers are read as soon as they are
-        connected, and again whenever they change if `follows_lists`.
+        files change, as their definitions say. Secrets of servers are in `keyring`, or asked for by
+        `prompt`; tokens of sign-ins are in `folder` or, without one, in memory. The `lists` of
+        servers are read as soon as they are connected, and again whenever they change if
+        `follows_lists`.
 
         Nothing that `refusal` objects to is connected, not even for a saved job or a reconnect. The
         definition that a saved job began with was approved before, and is not refused.
@@ -161,6 +165,7 @@ class Engine:
             self._on_server,
             lambda name: self.tasks.on_connected(name),
             self._gate,
+            SecretsAtConnect(prompt),
             reconnects=reconnects,
         )
         manager, tracker, publish = self._manager, self._tracker, self._changed

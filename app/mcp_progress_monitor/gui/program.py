@@ -34,6 +34,7 @@ from mcp_progress_monitor.gui.servers.import_controller import (
     files_here,
     project_folder,
 )
+from mcp_progress_monitor.gui.servers.secrets_controller import SecretsController
 from mcp_progress_monitor.gui.servers.sign_in import SignInController
 from mcp_progress_monitor.gui.servers.watch_controller import WatchController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
@@ -109,6 +110,7 @@ class Program(WindowProgram):
             settings=folder / paths.SERVER_SETTINGS,
             reconnects=True,
             keyring=self._keyring,
+            prompt=SecretsController(opening.window).ask,
             folder=folder,
             refusal=self._refusal,
             watched=() if self._options.is_safe else (folder / RECORDINGS / LIVE,),

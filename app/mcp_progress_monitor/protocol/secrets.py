@@ -35,7 +35,7 @@ _NO_SECRETS: Final = frozenset({"mcp-session-id"})
 """Headers that are shown: HTTP exchanges could not be understood without them."""
 _USER: Final = re.compile(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#\\]*@")
 _PARAMETER: Final = re.compile(r"(?P<kept>[?&;#](?P<name>[^=&;#?]{1,200})=)(?P<value>[^&;#\s]+)")
-_REFERENCES: Final = re.compile(r"(?:\$\{(?:env|keyring):[^${}]+\})+")
+_REFERENCES: Final = re.compile(r"(?:\$\{(?:env|keyring|ask):[^${}]+\})+")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SHORTEST_KEY: Final = 16  # characters
 HIDDEN_VALUE: Final = "***"  # what replaces a secret in a URL, or within a text
@@ -118,7 +118,7 @@ _PAIR_OPTIONS: Final = frozenset({"--header", "-H", "--headers", "--env", "-e"})
 _PAIR: Final = re.compile(r"([\w.-]+)(\s*[:=]\s*)(.+)", re.DOTALL)
 _OPTION: Final = re.compile(r"(--?)([\w.-]+)(=)(.+)", re.DOTALL)
 _SCHEME: Final = re.compile(r"(Bearer|Basic|Token|ApiKey)\s+", re.IGNORECASE)
-_REFERENCE: Final = re.compile(r"\$\{(?:env|keyring):[^${}]+\}")
+_REFERENCE: Final = re.compile(r"\$\{(?:env|keyring|ask):[^${}]+\}")
 _URL_USER: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^/?#\\\s]*)@")
 _VARIABLE: Final = re.compile(r"([A-Za-z_]\w*)=(.+)", re.DOTALL)
 _IS_SCRIPT: Final = re.compile(r"-\w*c|-command|/[ck]", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""References to secrets: `${env:NAME}` and `${keyring:NAME}` in a server's definition.
+"""References to secrets in a definition: `${env:NAME}`, `${keyring:NAME}`, `${ask:NAME}`.
 
 So that a catalogue, a saved job or an export has the reference, and never the secret. Whatever else
 begins with `${` stands as it is: other kinds, names without a kind, and what is not closed.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -15,9 +16,10 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-REFERENCE: Final = re.compile(r"\$\{(env|keyring):([^${}]+)\}")
+REFERENCE: Final = re.compile(r"\$\{(env|keyring|ask):([^${}]+)\}")
 """Kind and name of a reference; the rest of a value stands as it is."""
 DOTS: Final = "\N{BULLET}" * 8  # stands for a secret, however long it is
+NOTHING_ASKED: Final[Mapping[str, str]] = MappingProxyType({})
 _SCHEME: Final = re.compile(r"(?:Basic|Bearer|Digest|DPoP|Token) +", re.IGNORECASE)
 
 
@@ -76,9 +78,15 @@ def masked(value: str) -> str:
 
 
 async def resolved(
-    values: Mapping[str, str], keyring: Keyring, where: str, secrets: set[str] | None = None
+    values: Mapping[str, str],
+    keyring: Keyring,
+    where: str,
+    secrets: set[str] | None = None,
+    asked: Mapping[str, str] = NOTHING_ASKED,
 ) -> dict[str, str]:
     """`values` with their references resolved; the resolved secrets are added to `secrets`.
+
+    `asked` are the secrets that the user entered for this connection, by name.
 
     Raises:
         UserError: something is referred to that does not exist, or cannot be read; `where`
@@ -90,7 +98,7 @@ async def resolved(
 
     # A keyring may ask the user to unlock it: who gives up meanwhile is not kept waiting.
     texts, found = await anyio.to_thread.run_sync(
-        _resolved, dict(values), keyring, where, abandon_on_cancel=True
+        _resolved, dict(values), keyring, where, asked, abandon_on_cancel=True
     )
     if secrets is not None:
         secrets |= found
@@ -98,13 +106,19 @@ async def resolved(
 
 
 def _resolved(
-    values: Mapping[str, str], keyring: Keyring, where: str
+    values: Mapping[str, str], keyring: Keyring, where: str, asked: Mapping[str, str]
 ) -> tuple[dict[str, str], set[str]]:
     secrets: set[str] = set()
 
     def found(match: re.Match[str]) -> str:
         kind, name = match[1], match[2]
-        value = os.environ.get(name) if kind == "env" else keyring.get(name)
+        match kind:
+            case "env":
+                value = os.environ.get(name)
+            case "keyring":
+                value = keyring.get(name)
+            case _:
+                value = asked.get(name)
         if value is None:
             raise UserError(_missing(kind, name, where))
         secrets.add(value)
@@ -117,5 +131,8 @@ def _missing(kind: str, name: str, where: str) -> ErrorDetails:
     if kind == "env":
         hint = f"Set {name} before starting this program, or edit the server."
         return ErrorDetails(f"The environment variable {name} is not set", where, hint)
+    if kind == "ask":
+        what = f"The secret {name!r} was not entered"
+        return ErrorDetails(what, where, "Connect the server again to be asked.")
     hint = "Edit the server and enter the secret again."
     return ErrorDetails(f"The secret {name!r} is not in the system's keyring", where, hint)

@@ -32,7 +32,11 @@ CHANGED_BEFORE: Final = "You approved a different definition of this server befo
 OTHER_DEFINITION: Final = "a different definition"
 PROMISE: Final = "An approval holds until the definition changes."
 _TRANSPORTS: Final = {"http": "Streamable HTTP", "sse": "HTTP with SSE (2024-11-05)"}
-_KINDS: Final = {"env": "environment", "keyring": "keyring"}
+_KINDS: Final = {
+    "env": "{} of the environment",
+    "keyring": "{} of the keyring",
+    "ask": "{}, asked for at each connection",
+}
 _NAME: Final = 100
 
 
@@ -132,4 +136,4 @@ def _name(given: PassedValue) -> str:
 
 
 def _sources(references: tuple[tuple[str, str], ...]) -> str:
-    return " and ".join(f"{name} of the {_KINDS[kind]}" for kind, name in references)
+    return " and ".join(_KINDS[kind].format(name) for kind, name in references)

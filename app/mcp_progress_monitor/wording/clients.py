@@ -30,6 +30,7 @@ class SecretsAs(enum.Enum):
     """Where to save secret inputs and values that look like secrets."""
 
     KEYRING = "keyring"
+    ASK = "ask"
     VARIABLES = "variables"
     TEXT = "text"
 
@@ -49,6 +50,7 @@ STATUS_TEXTS: Final = {
 }
 SECRETS_TEXTS: Final = {
     SecretsAs.KEYRING: "in the system keyring",
+    SecretsAs.ASK: "nowhere: ask at each connection, keep in memory",
     SecretsAs.VARIABLES: "in environment variables that you set yourself",
     SecretsAs.TEXT: "as text, readable in the catalogue file",
 }

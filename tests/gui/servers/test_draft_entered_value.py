@@ -20,6 +20,7 @@ from mcp_progress_monitor.gui.servers.draft import (
         ("plain", ValueKind.TEXT, "plain", ""),
         ("${env:HOME}", ValueKind.ENVIRONMENT, "HOME", ""),
         ("Bearer ${keyring:a/b}", ValueKind.KEYRING, "a/b", "Bearer "),
+        ("Bearer ${ask:token}", ValueKind.ASK, "token", "Bearer "),
         ("x ${env:HOME}", ValueKind.TEXT, "x ${env:HOME}", ""),
         ("${input:x}", ValueKind.TEXT, "${input:x}", ""),
         ("", ValueKind.TEXT, "", ""),

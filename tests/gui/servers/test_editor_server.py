@@ -154,6 +154,24 @@ def test_a_secret_goes_to_the_keyring_and_not_into_the_definition(
     )
 
 
+def test_what_was_typed_before_a_secret_is_to_be_asked_for_is_not_saved(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    editor = opened(qtbot, appearance)
+    heard = saved(editor)
+    editor.server.command.setText("server")
+    row = editor.server.variables.add(EnteredValue("API_KEY"))
+    row.value.setText("s3cret")
+    row.kind.setCurrentText("Ask at connect")
+    assert not row.value.isEnabled()
+    editor.save_only()
+    (edited,) = heard
+    assert edited.secrets == {}
+    assert edited.entry.definition == StdioDefinition(
+        name="server", command="server", env={"API_KEY": "${ask:API_KEY}"}
+    )
+
+
 def test_without_a_keyring_a_secret_is_refused_and_what_else_can_be_done_is_reported(
     qtbot: QtBot, appearance: Appearance
 ) -> None:

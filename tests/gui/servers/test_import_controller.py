@@ -148,7 +148,12 @@ async def test_an_import_whose_secrets_cannot_be_kept_saves_none_of_the_servers(
 
 @pytest.mark.parametrize(
     ("choice", "value"),
-    [("keyring", "${keyring:db/API_KEY}"), ("variables", "${env:API_KEY}"), ("text", "hush")],
+    [
+        ("keyring", "${keyring:db/API_KEY}"),
+        ("ask", "${ask:API_KEY}"),
+        ("variables", "${env:API_KEY}"),
+        ("text", "hush"),
+    ],
 )
 async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: str, value: str

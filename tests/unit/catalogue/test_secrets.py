@@ -3,6 +3,7 @@
 import pytest
 
 from mcp_progress_monitor.catalogue.secrets import (
+    asked_for,
     bare_url,
     in_environment,
     in_keyring,
@@ -84,6 +85,20 @@ def test_an_export_can_replace_secrets_by_environment_variables() -> None:
     assert kept.args[1] == "${env:MY_DB_API_KEY}"
     assert variables["MY_DB_API_KEY"] == "api-key"
     assert "LEVEL" not in variables
+
+
+def test_an_import_can_leave_secrets_to_be_asked_for() -> None:
+    kept = asked_for(PROCESS)
+    assert isinstance(kept, StdioDefinition)
+    assert kept.env["API_KEY"] == "${ask:API_KEY}"
+    assert kept.args[1] == "${ask:api-key}"
+    assert secrets_of(kept) == {}
+    web = asked_for(WEB)
+    assert isinstance(web, HttpDefinition)
+    assert web.headers["Authorization"] == "Bearer ${ask:Authorization}"
+    two = StdioDefinition(name="a", command="c", args=("--pin", "1", "--pin", "2", "--pin", "1"))
+    pins = ("--pin", "${ask:pin}", "--pin", "${ask:pin_2}", "--pin", "${ask:pin}")
+    assert asked_for(two) == two.model_copy(update={"args": pins})
 
 
 def test_for_others_every_value_goes() -> None:

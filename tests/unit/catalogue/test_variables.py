@@ -11,6 +11,7 @@ from mcp_progress_monitor.catalogue.variables import (
     Resolver,
     Variables,
     kept_answers,
+    postponed_answers,
     read_inputs,
     referred_answers,
 )
@@ -150,3 +151,15 @@ def test_secret_answers_may_be_variables_of_the_environment_instead() -> None:
     asks = [Input("api-key", is_secret=True), Input("text")]
     answers = {"api-key": "s1", "text": "t"}
     assert referred_answers(asks, answers) == {"api-key": "${env:API_KEY}", "text": "t"}
+
+
+def test_secret_answers_may_be_asked_for_at_each_connection_and_need_none_now() -> None:
+    asks = [
+        Input("api-key", is_secret=True),
+        Input("given", is_secret=True),
+        Input("part", is_secret=True, stands_as_text=True),
+        Input("text"),
+    ]
+    answers = {"given": "${env:GIVEN}", "text": "t"}
+    expected = {"api-key": "${ask:api-key}", "given": "${env:GIVEN}", "text": "t"}
+    assert postponed_answers(asks, answers) == expected

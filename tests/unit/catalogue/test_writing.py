@@ -131,11 +131,15 @@ def test_references_that_a_client_does_not_look_up_are_reported(
 
 def test_a_secret_in_our_keyring_is_a_variable_for_others() -> None:
     entry = CatalogueEntry(
-        StdioDefinition(name="a", command="c", args=("${keyring:a/x}",), env={"T": "${keyring:t}"})
+        StdioDefinition(
+            name="a", command="c", args=("${keyring:a/x}", "${ask:pin}"), env={"T": "${keyring:t}"}
+        )
     )
     for with_secrets in (False, True):
         written = write_file([entry], VS_CODE, with_secrets=with_secrets)
         assert "keyring:" not in written.text
+        assert "ask:" not in written.text
+        assert any("pin asked for" in message for message in written.left_out)
         assert json.loads(written.text)["servers"]["a"]["env"] == {"T": "${env:T}"}
         assert any("keyring" in message for message in written.left_out)
     assert "${keyring:t}" in write_file([entry], OURS).text

@@ -7,6 +7,7 @@ from mcp_progress_monitor.engine.resumer import ReconnectWait
 from mcp_progress_monitor.protocol.eras import ClientIdentity
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.protocol.peer import TokenSource
+from mcp_progress_monitor.sessions.connection.asking import SecretsAtConnect
 from mcp_progress_monitor.sessions.connection.connector import Connector
 from mcp_progress_monitor.sessions.connection.manager import SessionManager
 from mcp_progress_monitor.snapshots.definitions import RestartPolicy, StdioDefinition
@@ -37,7 +38,10 @@ def waiting() -> tuple[ReconnectWait, SessionManager]:
         reconnects=True,
     )
     manager.add(DEFINITION)
-    connector = Connector(manager, Clock(), nobody, nobody, lambda _: None, reconnects=True)
+    secrets = SecretsAtConnect()
+    connector = Connector(
+        manager, Clock(), nobody, nobody, lambda _: None, secrets, reconnects=True
+    )
     reconnecting = manager.reconnecting("s")
     reconnecting.begin()
     reconnecting.connected(0.0)

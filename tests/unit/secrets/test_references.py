@@ -71,6 +71,17 @@ async def test_what_does_not_exist_is_reported_with_its_name_and_what_to_do() ->
     assert secret.value.details.hint
 
 
+async def test_what_the_user_entered_is_a_secret_like_others() -> None:
+    secrets: set[str] = set()
+    values, asked = {"A": "Bearer ${ask:my key}"}, {"my key": "typed"}
+    assert names_in(values["A"]) == [("ask", "my key")]
+    found = await resolved(values, NoKeyring(), "demo", secrets, asked)
+    assert found == {"A": "Bearer typed"}
+    assert secrets == {"typed"}
+    with pytest.raises(UserError, match="'my key' was not entered"):
+        await resolved(values, NoKeyring(), "demo")
+
+
 async def test_what_a_keyring_says_is_passed_on() -> None:
     with pytest.raises(UserError, match="It is locked"):
         await resolved({"A": "${keyring:refused}"}, Ring(), "demo")

@@ -18,13 +18,20 @@ def test_a_url_is_reported_with_whose_secrets_go_there() -> None:
     web = HttpDefinition(
         name="w",
         url="https://user:pass@a.example/mcp",
-        headers={"Authorization": "Bearer ${keyring:github/TOKEN}", "X": "s3cret"},
+        headers={
+            "Authorization": "Bearer ${keyring:github/TOKEN}",
+            "X": "s3cret",
+            "Y": "${ask:PIN}",
+        },
         auth="oauth",
         oauth=OAuthClient(client_id="me", client_secret="${env:SECRET}", scope="all"),
     )
     text = rows(web)
     assert text["URL"] == "https://a.example/mcp (with a user name and password)"
-    assert text["Headers"] == "Authorization (from github/TOKEN of the keyring), X"
+    assert text["Headers"] == (
+        "Authorization (from github/TOKEN of the keyring), X,"
+        " Y (from PIN, asked for at each connection)"
+    )
     assert text["Sign-in"] == (
         "OAuth, in the browser, as me, with SECRET of the environment, for all"
     )

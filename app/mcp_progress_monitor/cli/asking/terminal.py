@@ -5,6 +5,7 @@ Control characters in server text are escaped here.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from functools import partial
@@ -51,6 +52,26 @@ class Keyboard:
         line, _, self._typed = self._typed.partition(b"\n")
         return line.decode(self._stream.encoding or "utf-8", "replace").rstrip("\r")
 
+    async def secret(self) -> str:
+        """The next line, which the terminal does not show; `HungUpError` at the end of input."""
+        if sys.platform == "win32":
+            return await self._console_secret()
+        import termios
+
+        descriptor = self._stream.fileno()
+        try:
+            usual = termios.tcgetattr(descriptor)
+            hidden = [*usual]
+            hidden[3] &= ~termios.ECHO
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, hidden)
+        except (OSError, termios.error) as error:
+            raise HungUpError from error
+        try:
+            return await self.line()
+        finally:
+            with contextlib.suppress(OSError, termios.error):  # the terminal is gone
+                termios.tcsetattr(descriptor, termios.TCSADRAIN, usual)
+
     def discard(self) -> None:
         self._typed = b""
         if sys.platform == "win32":
@@ -84,6 +105,23 @@ class Keyboard:
         if not line:
             raise HungUpError
         return line.rstrip("\r\n")
+
+    async def _console_secret(self) -> str:
+        """The next line of a Windows console, key by key: keys that are read so are not shown."""
+        typed = ""
+        if sys.platform == "win32":
+            import msvcrt
+
+            while True:
+                while not msvcrt.kbhit():  # noqa: ASYNC110
+                    await anyio.sleep(_POLL_S)
+                key = msvcrt.getwch()
+                if key in "\r\n":
+                    break
+                if key in "\x03\x1a":
+                    raise HungUpError
+                typed = typed[:-1] if key == "\b" else typed + key
+        return typed
 
 
 def _is_key_down() -> bool:
@@ -149,6 +187,14 @@ class Dialogue:
         except HungUpError:
             self._errors.text("\n")  # so that the next text starts a line
             raise
+
+    async def ask_secret(self, prompt: str) -> str:
+        """Ask for a line that is not shown; `HungUpError` at the end of input."""
+        self._errors.text(f"  {visible(prompt)}: ")
+        try:
+            return await self._keyboard.secret()
+        finally:
+            self._errors.text("\n")
 
     async def choose(self, prompt: str, choices: Sequence[str], *, default: str = "") -> str:
         """Ask until the answer is one of `choices`, which start with different letters."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 import anyio
 
 from mcp_progress_monitor.cli.asking.asker import NO_MEANS, Asker, WindowRules, means_of
+from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.output.front import Front, ServerNotices
@@ -24,6 +25,7 @@ from mcp_progress_monitor.cli.output.text_front import LineMeter, Meter, TextFro
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.path_checks import absolute
 from mcp_progress_monitor.paths import chosen_data_dir, data_dir
 from mcp_progress_monitor.protocol.facts import Side
@@ -264,6 +266,7 @@ def _show_cursor() -> None:
             os.write(2, b"\x1b[?25h\n")
 
 
+_NAME: Final = 60  # characters of the name of a server or secret
 _RECHECK_S = 0.1  # how often to look for jobs and attempts that started after Ctrl+C
 
 _CANCEL_GRACE_S = 1.0
@@ -369,6 +372,7 @@ class Visit:
             recorder=recorded.recorder,
             settings=self._rules,
             keyring=SystemKeyring(),
+            prompt=None if terminal_of_user() is None else self._ask_secrets,
             folder=recorded.folder,
             lists=command.lists,
             follows_lists=False,
@@ -379,7 +383,7 @@ class Visit:
 
     async def run(self) -> None:
         """Open, work, close; interruptible at every point."""
-        front = self._command.make_front(self._engine)
+        front = self._front = self._command.make_front(self._engine)
         asker = self._asker = Asker(
             self._engine.questions,
             self._engine.jobs.snapshot,
@@ -404,6 +408,17 @@ class Visit:
                     group.cancel_scope.cancel()
         finally:
             front.close()
+
+    async def _ask_secrets(self, server: str, names: Sequence[str]) -> dict[str, str] | None:
+        """Ask on the terminal for secrets of a server; None at the end of input."""
+        keyboard = terminal_of_user()
+        if keyboard is None:
+            return None
+        dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
+        with self._front.quiet(), contextlib.suppress(HungUpError):
+            dialogue.begin(f"To connect, {one_line(server, _NAME)} needs:")
+            return {name: await dialogue.ask_secret(one_line(name, _NAME)) for name in names}
+        return None
 
     def exit_code(self) -> ExitCode:
         """The exit code; raises `CommandFailed` if the command failed."""

@@ -27,10 +27,16 @@ from mcp_progress_monitor.catalogue.reading import (
     rows_named,
     save_rows,
 )
-from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring, secrets_of
+from mcp_progress_monitor.catalogue.secrets import asked_for, in_environment, in_keyring, secrets_of
 from mcp_progress_monitor.catalogue.tap_install import FileChangedError, by_file, tapped, untapped
 from mcp_progress_monitor.catalogue.taps import this_program
-from mcp_progress_monitor.catalogue.variables import WORKSPACE, Input, Variables, kept_answers
+from mcp_progress_monitor.catalogue.variables import (
+    WORKSPACE,
+    Input,
+    Variables,
+    kept_answers,
+    postponed_answers,
+)
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.cli.asking.approval import trust_command
 from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
@@ -91,6 +97,8 @@ def import_servers(common: CommonOptions, order: ImportOrder) -> ExitCode:
                 " configuration files on this computer."
             )
         return _list_files()
+    if order.with_secrets and order.asks_secrets:
+        raise click.UsageError("--with-secrets and --ask-secrets exclude each other.")
     client = None if order.client is None else client_of(order.client)
     # First without the answers: the file's inputs say which of them are secrets.
     variables = Variables(workspace=None if order.workspace is None else absolute(order.workspace))
@@ -243,9 +251,11 @@ class _Importer:
         return dataclasses.replace(entry, definition=self._without_secrets(entry.definition))
 
     def _without_secrets(self, definition: ServerDefinition) -> ServerDefinition:
-        """The server with its secrets in the keyring or, without one, in environment variables."""
+        """The server with its secrets in the keyring, in environment variables, or to ask for."""
         if not secrets_of(definition):
             return definition
+        if self._order.asks_secrets:
+            return asked_for(definition)
         try:
             return in_keyring(definition, self._keyring)
         except UserError as error:
@@ -264,6 +274,8 @@ class _Importer:
 
     def _with_answers(self, rows: list[ImportRow], asks: list[Input]) -> list[ImportRow]:
         answers = dict(self._order.answers)
+        if self._order.asks_secrets:
+            answers = postponed_answers(asks, answers)
         answers |= self._inputs([each for each in asks if each.id not in answers])
         if not self._order.with_secrets:
             answers = self._stored(asks, answers)

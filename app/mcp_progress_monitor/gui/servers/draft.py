@@ -63,7 +63,7 @@ def usual_name(line: str, url: str, *, is_url: bool) -> str:
     return name if any(map(str.isalnum, name)) else ""
 
 
-_REFERENCE: Final = re.compile(r"((?:Bearer|Basic|Token) )?\$\{(env|keyring):([^${}]+)\}")
+_REFERENCE: Final = re.compile(r"((?:Bearer|Basic|Token) )?\$\{(env|keyring|ask):([^${}]+)\}")
 """A value that is one reference, perhaps after the scheme of an `Authorization` header."""
 _NO_NAME: Final = re.compile(r"[${}\x00-\x1f]")
 
@@ -74,14 +74,15 @@ class ValueKind(enum.Enum):
     TEXT = "text"
     ENVIRONMENT = "env"
     KEYRING = "keyring"
+    ASK = "ask"
 
 
 class EnteredValue(NamedTuple):
     """A variable or a header as entered.
 
-    `value` is the text, the name of the variable that has it, or its name in the keyring. `scheme`
-    precedes a reference ("Bearer "). `secret` is to be stored in the keyring; None keeps what is
-    there.
+    `value` is the text, the name of the variable that has it, its name in the keyring, or the name
+    to ask for. `scheme` precedes a reference ("Bearer "). `secret` is to be stored in the keyring;
+    None keeps what is there.
     """
 
     name: str
@@ -103,6 +104,7 @@ def kind_word(kind: ValueKind) -> str:
         ValueKind.TEXT: "Text",
         ValueKind.ENVIRONMENT: "From environment",
         ValueKind.KEYRING: "From keyring",
+        ValueKind.ASK: "Ask at connect",
     }
     return text[kind]
 
@@ -120,6 +122,11 @@ def entered(name: str, written: str) -> EnteredValue:
 def all_entered(values: Mapping[str, str]) -> tuple[EnteredValue, ...]:
     """The entered form of the variables, or headers, of a definition."""
     return tuple(entered(name, written) for name, written in values.items())
+
+
+def to_ask(value: EnteredValue) -> EnteredValue:
+    """`value` with its own name to ask for: nothing that was typed is saved."""
+    return value._replace(kind=ValueKind.ASK, value=_NO_NAME.sub("_", value.name), secret=None)
 
 
 def for_keyring(server: str, value: EnteredValue) -> EnteredValue:

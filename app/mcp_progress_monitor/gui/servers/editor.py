@@ -108,6 +108,8 @@ def _value(name: str, written: str, *, shows_values: bool) -> str:
         return scheme + f"(environment variable {_shown(value.value)})"
     if value.kind is ValueKind.KEYRING:
         return scheme + f"(from the keyring: {_shown(value.value)})"
+    if value.kind is ValueKind.ASK:
+        return scheme + f"(asked for at each connection: {_shown(value.value)})"
     if not value.value:
         return scheme + "(empty)"
     return scheme + (_shown(value.value) if shows_values else _HIDDEN)

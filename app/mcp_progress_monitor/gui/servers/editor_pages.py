@@ -40,6 +40,7 @@ from mcp_progress_monitor.gui.servers.draft import (
     ValueKind,
     kind_word,
     readable_secrets,
+    to_ask,
     usual_name,
 )
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
@@ -160,7 +161,8 @@ class ValueRow(QWidget):
         self.name = QLineEdit(value.name, self)
         self.kind = self._make_kind(value)
         self.value = QLineEdit(self)
-        self.value.setText("" if value.kind is ValueKind.KEYRING else value.value)
+        is_elsewhere = value.kind in {ValueKind.KEYRING, ValueKind.ASK}
+        self.value.setText("" if is_elsewhere else value.value)
         self._scheme = QLabel(value.scheme.strip(), self)
         self._scheme.setVisible(bool(value.scheme))
         self.remove = QToolButton(self, autoRaise=True)
@@ -185,6 +187,9 @@ class ValueRow(QWidget):
     def entered(self) -> EnteredValue:
         """The row's content."""
         kind, typed, name = self._kind(), self.value.text(), self.name.text().strip()
+        if kind is ValueKind.ASK:
+            was = self._was._replace(name=name)
+            return was if was.kind is kind else to_ask(was)
         if kind is not ValueKind.KEYRING:
             typed = typed.strip() if kind is ValueKind.ENVIRONMENT else typed
             return EnteredValue(name, kind, typed, self._was.scheme)
@@ -229,8 +234,10 @@ class ValueRow(QWidget):
             ValueKind.TEXT: "value",
             ValueKind.ENVIRONMENT: "variable name",
             ValueKind.KEYRING: "saved; type to replace it" if is_kept else "secret",
+            ValueKind.ASK: "asked for when connecting",
         }
         self.value.setPlaceholderText(hints[kind])
+        self.value.setEnabled(kind is not ValueKind.ASK)
         name = one_line(self.name.text(), 60) or "new row"
         self.name.setAccessibleName("Name")
         self.kind.setAccessibleName(f"Source of the value of {name}")

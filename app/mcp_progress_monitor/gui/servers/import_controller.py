@@ -158,7 +158,11 @@ class ImportController(QObject):
 
     async def _answered(self, request: ImportRequest) -> ConfigFile:
         """The file with the answers in it, or with references to the secret ones."""
-        from mcp_progress_monitor.catalogue.variables import kept_answers, referred_answers
+        from mcp_progress_monitor.catalogue.variables import (
+            kept_answers,
+            postponed_answers,
+            referred_answers,
+        )
         from mcp_progress_monitor.wording.clients import SecretsAs
 
         if request.secrets is SecretsAs.TEXT:
@@ -168,6 +172,8 @@ class ImportController(QObject):
         asks = {ask.id: ask for found in wanted for ask in found.asks}.values()
         if request.secrets is SecretsAs.VARIABLES:
             return await _read(request.path, referred_answers(asks, request.answers))
+        if request.secrets is SecretsAs.ASK:
+            return await _read(request.path, postponed_answers(asks, request.answers))
         keyring, prefix = self._servers.keyring, config.client.key
         return await _read(
             request.path, await _in_thread(kept_answers, asks, request.answers, keyring, prefix)
@@ -203,13 +209,15 @@ class ImportController(QObject):
         self, definition: ServerDefinition, request: ImportRequest, variables: list[str]
     ) -> ServerDefinition:
         """The server with its secrets stored as requested; `variables` collects those to set."""
-        from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring
+        from mcp_progress_monitor.catalogue.secrets import asked_for, in_environment, in_keyring
         from mcp_progress_monitor.wording.clients import SecretsAs
 
         if request.secrets is SecretsAs.TEXT:
             return definition
         if request.secrets is SecretsAs.KEYRING:
             return await _in_thread(in_keyring, definition, self._servers.keyring)
+        if request.secrets is SecretsAs.ASK:
+            return asked_for(definition)
         kept, names = in_environment(definition)
         variables += names
         return kept

@@ -282,12 +282,17 @@ class ImportInputs(QScrollArea):
     def secret_ids(self) -> set[str]:
         return {each.input.id for each in self.required if each.input.is_secret}
 
-    def show_missing(self, servers: Sequence[str]) -> QWidget | None:
-        """Mark missing values of `servers`; returns the first such control."""
+    def show_missing(self, servers: Sequence[str], place: SecretsAs) -> QWidget | None:
+        """Mark missing values of `servers`; returns the first such control.
+
+        Secrets that are asked for at each connection are not missing.
+        """
         first = None
         answers = self.answers()
         for name, required in self._required.items():
             wanted = [each for each in required.servers if each in servers]
+            if place is SecretsAs.ASK and required.input.can_be_asked:
+                wanted = []
             is_missing = bool(wanted) and name not in answers
             text = "{} needs this" if len(wanted) == 1 else "{} need this"
             text = text.format(one_line(", ".join(wanted), 80))
@@ -501,7 +506,8 @@ class ImportDialog(QDialog):
         names = self.ticked()
         if not names or self._path is None:
             return
-        missing = self.inputs.show_missing(names)
+        chosen = SecretsAs(self.secrets.currentData())
+        missing = self.inputs.show_missing(names, chosen)
         if missing is not None:
             self._show_note("Enter the values that the selected servers need.", Tone.BAD)
             missing.setFocus()
@@ -509,7 +515,6 @@ class ImportDialog(QDialog):
             return
         self._import.setEnabled(False)
         self._timer.stop()  # later rows must not replace the error
-        chosen = SecretsAs(self.secrets.currentData())
         request = ImportRequest(self._path, tuple(names), self.inputs.answers(), chosen)
         self.import_requested.emit(request)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.sessions.connection.asking import SecretsAtConnect
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
     from mcp_progress_monitor.sessions.connection.session import ReconnectPolicy, Session
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
@@ -382,15 +383,18 @@ class Connector:
         on_change: Callable[[str], None],
         on_connected: Callable[[str], None],
         gate: Callable[[ServerDefinition], None],
+        secrets: SecretsAtConnect,
         *,
         reconnects: bool,
     ) -> None:
         """`on_change` receives changed servers, `on_connected` those ready for calls.
 
         `gate` is called with each definition to connect, and raises `UserError` to refuse it.
+        `secrets` asks for what a connection needs and nobody saved.
         """
         self._on_connected = on_connected
         self._gate = gate
+        self._secrets = secrets
         self._manager = manager
         self._clock = clock
         self._on_change = on_change
@@ -409,8 +413,19 @@ class Connector:
     async def connect(self, name: str) -> None:
         """Connect a server immediately, and wait until it is ready for calls.
 
-        A connected server stays connected. `UserError` if connecting fails. Cancelling disconnects.
+        A connected server stays connected. `UserError` if connecting fails; then, as when the user
+        disconnects it, secrets are forgotten that were entered for it. Cancelling disconnects.
         """
+        if await self._current_session(name) is None:
+            self._gate(self._manager.newest(name))
+            await self._ask(name)
+        try:
+            await self._connect(name)
+        except UserError:
+            self._manager.asked(name).clear()
+            raise
+
+    async def _connect(self, name: str) -> None:
         session = await self._current_session(name)
         if session is None:
             session = self._begin(name)
@@ -425,6 +440,7 @@ class Connector:
     async def disconnect(self, name: str) -> None:
         """Disconnect a server, if it is connected, and wait until its process is gone."""
         session = self._manager.session(name)
+        self._manager.asked(name).clear()
         self._stop_automatic(self._manager.reconnecting(name))
         if session is not None:
             session.close()
@@ -442,6 +458,7 @@ class Connector:
         if session is None:
             await self.connect(name)
             return
+        await self._ask(name)
         reconnecting.restarting()
         try:
             if not session.is_over:
@@ -491,6 +508,13 @@ class Connector:
             await session.over()
 
     # Sessions
+
+    async def _ask(self, name: str) -> None:
+        """Ask for the secrets of the next connection; `UserError` if they are not entered."""
+        definition, held = self._manager.newest(name), self._manager.asked(name)
+        await self._secrets.ask(definition, held)
+        if self._manager.newest(name).approval_key != definition.approval_key:
+            held.clear()  # it was edited meanwhile
 
     def _begin(self, name: str, cause: JsonObject | None = None) -> Session:
         """Start a new session; it need not be awaited."""
@@ -550,12 +574,14 @@ class Connector:
             return
         # The server's state shows the outcome; the policy decides how to continue.
         with contextlib.suppress(UserError):
-            await self.connect(reconnecting.name)
+            await self._connect(reconnecting.name)
 
     def _is_refused(self, reconnecting: ReconnectPolicy) -> bool:
         """Return whether a server must not be reconnected; the policy is given the reason."""
+        definition = self._manager.newest(reconnecting.name)
         try:
-            self._gate(self._manager.newest(reconnecting.name))
+            self._gate(definition)
+            self._secrets.require(definition, self._manager.asked(reconnecting.name))
         except UserError as error:
             reconnecting.refused(error.details)
             self._on_change(reconnecting.name)

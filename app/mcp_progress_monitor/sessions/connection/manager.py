@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import TYPE_CHECKING, Final
 
@@ -60,6 +61,7 @@ class _ManagedServer:
         self.session: Session | None = None
         self.reconnecting = reconnecting
         self.watch_error: ErrorDetails | None = None
+        self.asked: dict[str, str] = {}  # secrets that the user entered, by name
         self.learnt: ProvenEra | None = None  # how the newest session was opened, as saved
         self._printed: tuple[ServerDefinition, str] | None = None
 
@@ -179,6 +181,8 @@ class SessionManager:
         entry = self._entry(name)
         if definition.name != name:
             self._rename(entry, definition.name)
+        if definition.approval_key != entry.newest.approval_key:
+            entry.asked.clear()  # they were entered for another server
         entry.newest = definition
         self._on_change(definition.name)
 
@@ -205,6 +209,10 @@ class SessionManager:
 
     def newest(self, name: str) -> ServerDefinition:
         return self._entry(name).newest
+
+    def asked(self, name: str) -> dict[str, str]:
+        """The secrets that the user entered for a server: in memory alone, and to be changed."""
+        return self._entry(name).asked
 
     def note_watch(self, name: str, error: ErrorDetails | None) -> None:
         """Set why changes of a server's files are not noticed; None when they are."""
@@ -339,7 +347,8 @@ class SessionManager:
         count = self._counts[server] = self._counts.get(server, 0) + 1
         name = f"{server}#{count}"
         framer = Framer(name, self._numbers)
-        transport = transport_for(entry.definition, framer, self._clock, self._means)
+        means = dataclasses.replace(self._means, asked=entry.asked)
+        transport = transport_for(entry.definition, framer, self._clock, means)
         return Connection(
             name, transport, framer, self._tokens, self._clock, self._sink, self._room, upkeep
         )
@@ -361,7 +370,7 @@ def transport_for(
     if definition.transport == "stdio":
         from mcp_progress_monitor.sessions.transport.stdio import StdioTransport
 
-        return StdioTransport(definition, framer, clock, means.keyring)
+        return StdioTransport(definition, framer, clock, means.keyring, means.asked)
     # The HTTP client takes 0.2 s to import: only if it is needed.
     from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
 

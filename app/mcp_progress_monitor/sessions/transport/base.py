@@ -16,7 +16,7 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.snapshots.servers import SignIn
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -238,10 +238,11 @@ class TransportResources:
     """Resources of the program for transports: secrets, sign-ins, and the token folder.
 
     Without `folder`, tokens last until the program exits. `older` are fingerprints of definitions
-    whose servers speak HTTP+SSE of 2024-11-05.
+    whose servers speak HTTP+SSE of 2024-11-05. `asked` are the secrets that the user entered.
     """
 
     keyring: Keyring
     sign_ins: SignIns
     folder: Path | None = None
     older: set[str] = dataclasses.field(default_factory=set)
+    asked: Mapping[str, str] = dataclasses.field(default_factory=dict)

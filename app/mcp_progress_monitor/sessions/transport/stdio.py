@@ -12,12 +12,13 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.frames import line_count
 from mcp_progress_monitor.protocol.framing import LineSplitter
-from mcp_progress_monitor.secrets.references import NoKeyring, resolved
+from mcp_progress_monitor.protocol.secrets import HIDDEN_VALUE
+from mcp_progress_monitor.secrets.references import NOTHING_ASKED, NoKeyring, resolved
 from mcp_progress_monitor.sessions.transport.base import FIRST_BYTES, ProcessNotes, Transport
 from mcp_progress_monitor.sessions.transport.server_process import ServerProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -87,6 +88,7 @@ class StdioTransport(Transport):
         framer: Framer,
         clock: Clock,
         keyring: Keyring | None = None,
+        asked: Mapping[str, str] = NOTHING_ASKED,
     ) -> None:
         """Frames are made by `framer` and stamped once for every chunk read.
 
@@ -94,6 +96,7 @@ class StdioTransport(Transport):
         """
         self._definition = definition
         self._keyring = keyring or NoKeyring()
+        self._asked = asked
         self._framer = framer
         self._clock = clock
         self._process: ServerProcess | None = None
@@ -138,10 +141,10 @@ class StdioTransport(Transport):
         """The definition with its references resolved: to be run, never shown."""
         secrets: set[str] = set()
         where = f"the variables of {definition.name}"
-        env = await resolved(definition.env, self._keyring, where, secrets)
+        env = await resolved(definition.env, self._keyring, where, secrets, self._asked)
         numbered = {str(place): word for place, word in enumerate(definition.args)}
         where = f"the arguments of {definition.name}"
-        args = await resolved(numbered, self._keyring, where, secrets)
+        args = await resolved(numbered, self._keyring, where, secrets, self._asked)
         self._notes.secrets = tuple(secrets)
         return definition.model_copy(update={"env": env, "args": tuple(args.values())})
 
@@ -234,9 +237,15 @@ class StdioTransport(Transport):
     def _stderr_frames(self, pieces: Sequence[tuple[bytes, bool]]) -> list[Frame]:
         when, at = self._clock.wall(), self._clock.monotonic()
         return [
-            self._framer.stderr(raw, when, at)._replace(is_complete=is_complete)
+            self._framer.stderr(self._recordable(raw), when, at)._replace(is_complete=is_complete)
             for raw, is_complete in pieces
         ]
+
+    def _recordable(self, raw: bytes) -> bytes:
+        """A line of stderr without secrets that the user entered: they are saved nowhere."""
+        for secret in self._asked.values():
+            raw = raw.replace(secret.encode(), HIDDEN_VALUE.encode())
+        return raw
 
 
 class _StderrLines:

@@ -55,6 +55,7 @@ class FakeEngine:
         recorder: Recorder,
         settings: SettingsFile,
         keyring: Keyring,
+        prompt: object,
         folder: Path | None,
         lists: frozenset[str],
         follows_lists: bool,
@@ -66,6 +67,7 @@ class FakeEngine:
         self.jobs = SimpleNamespace(snapshot=lambda _job: None)
         assert settings.error is None
         assert isinstance(keyring, SystemKeyring)
+        assert prompt is None  # there is no terminal
         assert folder is None
         assert lists == {"tools"}
         assert not follows_lists

@@ -1,7 +1,7 @@
 """Sessions begun and ended, by wish and by themselves, with servers that are played."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -13,6 +13,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import ClientIdentity
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.peer import TokenSource
+from mcp_progress_monitor.sessions.connection.asking import SecretsAtConnect
 from mcp_progress_monitor.sessions.connection.connector import Connector
 from mcp_progress_monitor.sessions.connection.manager import SessionManager
 from mcp_progress_monitor.snapshots.definitions import FileWatch, RestartPolicy, StdioDefinition
@@ -39,6 +40,8 @@ class Stage:
         self.log = Log()
         self.servers: list[PlayedServer] = []
         self.is_broken = False
+        self.entered: list[dict[str, str]] = []
+        self.prompts: list[tuple[str, tuple[str, ...]]] = []
         self.ready: list[str] = []
         self._changed = anyio.Event()
         clock = Clock()
@@ -59,8 +62,15 @@ class Stage:
             self._note,
             self._note_ready,
             lambda definition: self.gate(definition),
+            SecretsAtConnect(self._ask),
             reconnects=reconnects,
         )
+
+    async def _ask(self, server: str, names: Sequence[str]) -> dict[str, str] | None:
+        """Answer each prompt with the next of `entered`; cancel when there is none."""
+        self.prompts.append((server, tuple(names)))
+        await anyio.lowlevel.checkpoint()
+        return self.entered.pop(0) if self.entered else None
 
     def _next(self, _definition: object, framer: Framer, *_means: object) -> PlayedServer:
         answers: dict[str, Any] = {"initialize": INITIALIZED, "list": {"tools": []}}
@@ -311,3 +321,86 @@ async def test_what_the_gate_refuses_is_not_connected_by_anyone(
             with pytest.raises(UserError, match="not agreed to"):
                 await request("s")
         assert len(stage.servers) == 1
+
+
+ASKS: dict[str, Any] = {"env": {"KEY": "${ask:KEY}"}}
+
+
+@contextlib.asynccontextmanager
+async def asking(stage: Stage, policy: RestartPolicy = SOON) -> AsyncIterator[Stage]:
+    """A stage whose server needs a secret, not connected yet."""
+    async with anyio.create_task_group() as tasks:
+        stage.connector.open(tasks)
+        stage.manager.add(definition(policy=policy, **ASKS))
+        yield stage
+        await stage.connector.aclose()
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_secret_is_asked_for_before_anything_is_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with asking(Stage(monkeypatch)) as stage:
+        with pytest.raises(UserError, match="KEY not entered"):
+            await stage.connector.connect("s")
+        assert stage.servers == []
+        assert not stage.state().is_up
+        stage.entered = [{"KEY": "k"}]
+        await stage.connector.connect("s")
+        assert stage.state() is ServerState.CONNECTED
+        assert stage.prompts == [("s", ("KEY",))] * 2
+        await stage.connector.restart("s")
+        assert len(stage.prompts) == 2
+
+
+async def test_a_refused_server_asks_for_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_definition: object) -> None:
+        raise UserError(ErrorDetails("Not approved"))
+
+    async with asking(Stage(monkeypatch)) as stage:
+        stage.gate = refuse
+        with pytest.raises(UserError, match="Not approved"):
+            await stage.connector.connect("s")
+        assert stage.prompts == []
+
+
+async def test_a_reconnect_uses_the_entered_secret_and_a_disconnect_forgets_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with asking(Stage(monkeypatch)) as stage:
+        stage.entered = [{"KEY": "k"}, {"KEY": "k2"}]
+        await stage.connector.connect("s")
+        stage.servers[0].end(exit_code=1)
+        await stage.until_back(1)
+        assert len(stage.prompts) == 1
+        await stage.connector.disconnect("s")
+        assert stage.manager.asked("s") == {}
+        await stage.connector.connect("s")
+        assert len(stage.prompts) == 2
+
+
+async def test_a_connection_that_fails_forgets_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with asking(Stage(monkeypatch)) as stage:
+        stage.is_broken, stage.entered = True, [{"KEY": "wrong"}]
+        with pytest.raises(UserError, match="exit code 9"):
+            await stage.connector.connect("s")
+        assert stage.manager.asked("s") == {}
+
+
+async def test_a_changed_command_does_not_get_the_secret_of_the_earlier_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with asking(Stage(monkeypatch)) as stage:
+        stage.entered = [{"KEY": "k"}]
+        await stage.connector.connect("s")
+        stage.manager.set_definition("s", definition(policy=SOON, **ASKS))
+        assert stage.manager.asked("s") == {"KEY": "k"}
+        other = definition(policy=SOON, **ASKS).model_copy(update={"command": "other"})
+        stage.manager.set_definition("s", other)
+        assert stage.manager.asked("s") == {}
+        stage.servers[0].end(exit_code=1)
+        await stage.until_state(ServerState.FAILED)  # what is automatic asks nobody
+        error = stage.manager.snapshot("s").error
+        assert error is not None
+        assert "KEY not entered" in error.what
+        assert len(stage.prompts) == 1

@@ -42,7 +42,7 @@ async def auth_for(
     if definition.auth != "oauth":
         return None
     given = {"secret": definition.oauth.client_secret or ""}
-    secret = (await resolved(given, means.keyring, server))["secret"]
+    secret = (await resolved(given, means.keyring, server, asked=means.asked))["secret"]
     try:  # only to sign in: the SDK is an extra, and takes half a second to import
         from mcp_progress_monitor.sessions.transport.http.oauth_flow import (
             OAuthClientIdentity,

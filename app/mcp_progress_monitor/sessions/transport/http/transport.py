@@ -406,14 +406,15 @@ class HttpTransport(Transport):
         """Create the client; the server is contacted with the first message."""
         definition = self._definition
         where = f"the headers of {definition.name}"
-        headers = await resolved(definition.headers, self._means.keyring, where)
+        means = self._means
+        headers = await resolved(definition.headers, means.keyring, where, asked=means.asked)
         auth = None
         if definition.auth == "oauth":
             from mcp_progress_monitor.sessions.transport.http.oauth import (
                 auth_for,  # only to sign in
             )
 
-            auth = await auth_for(definition, self._means, definition.name)
+            auth = await auth_for(definition, means, definition.name)
         self._server.record.redactor.learn(definition.headers, headers, definition.url)
         given = {name.lower() for name in headers}
         ours = {} if "user-agent" in given else {"User-Agent": _OURSELVES}
