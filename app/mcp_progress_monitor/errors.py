@@ -8,8 +8,9 @@ from typing import NamedTuple
 class ErrorDetails(NamedTuple):
     """One failure caused by a server, a disk, a configuration or a user, for people.
 
-    `what` is a sentence; `where` names the command, file, line or server; `hint` says what to try;
-    `detail` holds longer evidence (the tail of stderr, a quoted line) and may be empty.
+    `what` is a sentence in the words of this program; `where` names the command, file, line or
+    server; `hint` says what to try; `detail` holds evidence, which may be a server's own words (the
+    reason of a refusal, the tail of stderr, a quoted line), and may be empty.
     """
 
     what: str
@@ -20,6 +21,12 @@ class ErrorDetails(NamedTuple):
     def as_text(self) -> str:
         head = f"{self.what} ({self.where})" if self.where else self.what
         return "\n".join(part for part in (head, self.detail, self.hint) if part)
+
+    def as_line(self) -> str:
+        """What happened, with the evidence unless that has more than one line."""
+        return (
+            self.what if "\n" in self.detail else ": ".join(filter(None, (self.what, self.detail)))
+        )
 
 
 class UserError(Exception):

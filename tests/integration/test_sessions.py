@@ -194,7 +194,7 @@ async def test_a_server_that_never_answers_fails_at_the_limit() -> None:
 
 async def test_a_version_that_nobody_knows_is_reported_beside_those_we_speak() -> None:
     error = await error_of(server_definition("--profile", "wrong-version"))
-    assert "3000-01-01" in error.what
+    assert "3000-01-01" in error.detail
     assert "2025-11-25" in error.as_text()
     assert "--profile wrong-version" in error.where
 

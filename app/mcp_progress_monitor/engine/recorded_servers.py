@@ -47,6 +47,7 @@ from mcp_progress_monitor.protocol.offers import (
     declares,
     read_list_result,
 )
+from mcp_progress_monitor.protocol.refusal import refused
 from mcp_progress_monitor.sessions.connection.lists import LatestEvents, UpdateCounts
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
@@ -140,10 +141,7 @@ class RecordedOffers:
             self._items.pop(method, None)
             self._errors.pop(method, None)
         if fact.result is None:
-            text = (fact.error or {}).get("message")
-            self._errors[method] = ErrorDetails(
-                f"The server refused {method}: {text}", self._connection
-            )
+            self._errors[method] = refused(method, fact.error, self._connection)
             return
         try:
             page = _LISTS[method].read(_whole(method, fact, fact.result, frames))

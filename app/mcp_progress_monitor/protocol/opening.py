@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.findings.finding import texts
+from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity, Era
 from mcp_progress_monitor.protocol.lenient_json import shown
 from mcp_progress_monitor.protocol.messages import DISCOVER, INITIALIZE
+from mcp_progress_monitor.protocol.refusal import refused
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
 
 _METHOD_NOT_FOUND: Final = -32601
+_THEIRS: Final = 300
+"""Characters of the revisions that a server names."""
 _MOST_DISCOVERS: Final = 2
 """How often one revision is requested with `server/discover`, and once more after silence."""
 _ERA_HINT: Final = "Set the protocol era of this server to automatic."
@@ -202,7 +206,7 @@ class ConnectionOpening:
             return newer
         if result is not None:
             seen = shown(result.get("protocolVersion"))
-            self._refuse(_no_common(f"protocol revision {seen}"))
+            self._refuse(_no_common(f"It answered with revision {seen}."))
             return self._given_up()
         return self._after_failed_initialize(reply)
 
@@ -235,7 +239,7 @@ class ConnectionOpening:
             return self._partial
         if self._remembered and not self.was_discover_asked:
             return self._discover(eras.DISCOVER_LIMIT_S, "initialize no longer works")
-        return self._refusal or _no_common("none of the revisions offered")
+        return self._refusal or _no_common()
 
     def _try_common(self, supported: tuple[str, ...]) -> Step:
         """Request the newest common revision, unless that was tried."""
@@ -257,12 +261,10 @@ class ConnectionOpening:
 
     def _no_common(self, supported: tuple[str, ...]) -> ErrorDetails:
         if self._only and eras.newest_common(supported):
-            what = (
-                f"The server supports only {', '.join(supported)}, which do not belong to the "
-                "selected era."
-            )
-            return ErrorDetails(what, hint=_ERA_HINT)
-        return _no_common(f"only {', '.join(supported) or 'revisions it does not name'}")
+            what = "The server supports no protocol revision of the selected era"
+            theirs = one_line(f"It supports only {', '.join(supported)}.", _THEIRS)
+            return ErrorDetails(what, hint=_ERA_HINT, detail=theirs)
+        return _no_common(f"It supports only {', '.join(supported) or 'revisions without a name'}.")
 
     # Requests
 
@@ -311,20 +313,15 @@ def _era(revision: str) -> Era | None:
     return eras.era_of(revision) if revision in eras.REVISIONS else None
 
 
-def _no_common(theirs: str) -> ErrorDetails:
+def _no_common(theirs: str = "") -> ErrorDetails:
     return ErrorDetails(
-        f"The server supports {theirs}, which this program does not support.",
+        "The server supports no protocol revision of this program",
         hint=f"Supported revisions: {', '.join(eras.REVISIONS)}.",
+        detail=one_line(theirs, _THEIRS),
     )
 
 
 def _refused(method: str, reply: RequestAnswered | None, hint: str) -> ErrorDetails:
     if reply is None:
         return ErrorDetails(f"The server did not answer {method}.", hint=hint)
-    error = reply.error or {}
-    text = error.get("message")
-    said = text if isinstance(text, str) and text else "; ".join(texts(reply.findings))
-    code = f" ({shown(error['code'])})" if "code" in error else ""
-    return ErrorDetails(
-        f"The server refused {method}{code}: {said or 'no reason given'}", hint=hint
-    )
+    return refused(method, reply.error, hint=hint, reason="; ".join(texts(reply.findings)))

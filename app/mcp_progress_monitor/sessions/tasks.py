@@ -162,8 +162,8 @@ async def list_tasks(connection: Connection, offer: TaskOffer) -> Listed:
                 tasks[view.id] = view
     error = None
     if pages.endless:
-        what = f"The server's list of tasks does not end: {pages.endless}"
-        error = ErrorDetails(what, connection.id)
+        what = "The server's list of tasks does not end"
+        error = ErrorDetails(what, connection.id, detail=pages.endless)
     return Listed(tuple(tasks.values()), error)
 
 

@@ -62,12 +62,12 @@ def happened(report: DoctorReport, now: float) -> str:
     """Say what happened, in one sentence; `now` is monotonic seconds."""
     if report.retry is not None:
         what = retry_text(report.retry, now)
-        why = "" if report.error is None else formatting.one_line(report.error.what, _LINE)
+        why = "" if report.error is None else formatting.one_line(report.error.as_line(), _LINE)
         return f"{what}: {why}" if why else what
     if report.health is not None and report.state is ServerState.CONNECTED:
         return _of_health(report.health)
     if report.error is not None:
-        return formatting.one_line(report.error.what, _LINE)
+        return formatting.one_line(report.error.as_line(), _LINE)
     if report.ending and not report.state.is_up:
         return formatting.one_line(report.ending, _LINE)
     return {
@@ -169,7 +169,7 @@ def _status(report: DoctorReport) -> Iterator[Line]:
         text = "Ended by signal {}" if code < 0 else "Exit code {}"
         text = "Ended by this program with signal {}" if code < 0 and is_ours else text
         yield Line(text.format(abs(code)), Look.BAD if code and not is_ours else Look.PLAIN)
-    if report.ending and (report.error is None or report.ending != report.error.what):
+    if report.ending and (report.error is None or report.ending != report.error.as_line()):
         yield Line(f"The connection ended: {formatting.one_line(report.ending, _LINE)}")
     if report.restarts:
         yield Line("Restarted {}".format(formatting.count(report.restarts, "time")))

@@ -103,7 +103,7 @@ def about(
 
 
 def _error_summary(server: ServerSnapshot, error: ErrorDetails) -> str:
-    what = formatting.one_line(error.what)
+    what = formatting.one_line(error.as_line())
     if server.state is ServerState.FAILED:
         what = f"{state_word(server.state)}: {what}"
     return " · ".join(filter(None, (what, _restarts(server))))

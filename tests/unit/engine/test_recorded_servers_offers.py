@@ -64,7 +64,8 @@ def test_a_list_that_was_refused_or_breaks_off_is_reported(
     written.line(Channel.RECEIVED, b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}')
     server = _server(written, tmp_path)
     assert server.error is not None
-    assert server.error.what == "The server refused tools/list: no"
+    assert server.error.what == "The server refused tools/list (1)"
+    assert server.error.detail == "no"
 
 
 def test_types_of_events_skills_and_the_latest_events_are_read(

@@ -104,8 +104,8 @@ def test_a_slow_server_of_the_per_request_era_is_asked_again_with_patience() -> 
 @pytest.mark.parametrize(
     ("reply", "text"),
     [
-        (_unsupported("2099-01-01"), "The server supports only 2099-01-01"),
-        (_unsupported("1999-01-01", "x"), "The server supports only 1999-01-01, x"),
+        (_unsupported("2099-01-01"), "It supports only 2099-01-01"),
+        (_unsupported("1999-01-01", "x"), "It supports only 1999-01-01, x"),
     ],
 )
 def test_no_common_revision_is_an_error(reply: RequestAnswered, text: str) -> None:
@@ -113,7 +113,7 @@ def test_no_common_revision_is_an_error(reply: RequestAnswered, text: str) -> No
     opening.first()
     error = opening.after(reply)
     assert isinstance(error, ErrorDetails)
-    assert text in error.what
+    assert text in error.detail
     assert error.hint
 
 
@@ -122,7 +122,8 @@ def test_a_refused_handshake_is_an_error_with_the_servers_text() -> None:
     opening.first()
     error = opening.after(_error(-32000, "Licence expired"))
     assert isinstance(error, ErrorDetails)
-    assert error.what == "The server refused initialize (-32000): Licence expired"
+    assert error.what == "The server refused initialize (-32000)"
+    assert error.detail == "Licence expired"
 
 
 def test_a_silent_handshake_is_an_error() -> None:
@@ -138,7 +139,7 @@ def test_an_unknown_counter_offer_is_an_error_that_names_it() -> None:
     opening.first()
     error = opening.after(_initialized("1999-01-01"))
     assert isinstance(error, ErrorDetails)
-    assert '"1999-01-01"' in error.what
+    assert '"1999-01-01"' in error.detail
     assert "2025-11-25" in error.hint
 
 
@@ -277,7 +278,7 @@ def test_an_error_to_initialize_without_another_request_is_the_servers_word() ->
     assert isinstance(_course(opening, _error(-32601), refused), Reopen)
     step = _course(opening, refused)
     assert isinstance(step, ErrorDetails)
-    assert "Licence expired" in step.what
+    assert "Licence expired" in step.detail
 
 
 def test_over_http_another_connection_proves_nothing() -> None:
@@ -329,7 +330,7 @@ def test_a_late_refusal_leaves_the_refused_handshake_final_on_another_connection
     assert isinstance(opening.after(refused, _error(-32601)), Reopen)
     step = _course(opening, refused)
     assert isinstance(step, ErrorDetails)
-    assert "Licence expired" in step.what
+    assert "Licence expired" in step.detail
 
 
 # Answers that are no evidence

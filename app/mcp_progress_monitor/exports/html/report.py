@@ -341,7 +341,7 @@ class HtmlReport:
                 text.line(server.title),
                 server.revision or "",
                 server.state.value,
-                "" if server.error is None else text.line(server.error.what),
+                "" if server.error is None else text.line(server.error.as_line()),
             )
             for server in self._source.servers.snapshots()
         ]

@@ -261,7 +261,7 @@ class Connection:
             await self._open_and_serve()
         except UserError as error:
             self.error = error.details
-            self.reason, self.end_kind = error.details.what, EndKind.FAILED
+            self.reason, self.end_kind = error.details.as_line(), EndKind.FAILED
             await self._event("failed", **error.details._asdict())
         except Exception:  # noqa: BLE001
             # The one place for internal errors in a connection's tasks: it ends, others continue.
@@ -312,7 +312,7 @@ class Connection:
     def _how_it_ended(self) -> tuple[str, EndKind]:
         failure, process = self._transport.failure, self._transport.process
         if failure is not None:
-            return failure.what, EndKind.FAILED
+            return failure.as_line(), EndKind.FAILED
         if process is not None and process.was_ended:  # we caused its exit code
             if self._is_deaf:
                 return CLOSED_INPUT, EndKind.CLOSED_INPUT

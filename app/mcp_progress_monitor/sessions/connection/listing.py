@@ -9,11 +9,11 @@ import anyio.to_thread
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count
-from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError, shown
 from mcp_progress_monitor.protocol.messages import NEXT_CURSOR
 from mcp_progress_monitor.protocol.offers import read_list_result
+from mcp_progress_monitor.protocol.refusal import refused
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.snapshots.limits import Limits
 
@@ -97,8 +97,7 @@ async def _page(
     if reply is None:
         return None
     if reply.result is None:
-        text = as_object(reply.error).get("message")
-        raise UserError(ErrorDetails(f"The server refused {method}: {text}", connection.id))
+        raise UserError(refused(method, reply.error, connection.id))
     if reply.size <= OVERSIZED and not isinstance(reply.result.get(member), Elided):
         return reply.result
     try:

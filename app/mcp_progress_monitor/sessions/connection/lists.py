@@ -24,6 +24,7 @@ from mcp_progress_monitor.protocol.messages import (
     list_changed,
 )
 from mcp_progress_monitor.protocol.offers import ALL_LISTS, LISTS, TEMPLATES, ListKind, declares
+from mcp_progress_monitor.protocol.refusal import refused
 from mcp_progress_monitor.sessions.connection.listing import Listed, read_pages
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.snapshots.limits import Limits
@@ -374,8 +375,7 @@ class Subscriptions:
                 ErrorDetails(f"The server did not answer {method} within {_LIMIT_S:g} s", where)
             )
         elif exchange.reply.error is not None:
-            text = exchange.reply.error.get("message")
-            self._report(ErrorDetails(f"The server refused {method}: {text}", where))
+            self._report(refused(method, exchange.reply.error, where))
 
     def _report(self, error: ErrorDetails | None) -> None:
         self.error = error

@@ -163,7 +163,8 @@ async def test_a_refused_list_is_an_error_and_the_others_are_read() -> None:
     async with kept(script, {"tools": {}, "prompts": {}}) as of:
         await of.until_changed(2)
         assert of.lists.error is not None
-        assert "broken today" in of.lists.error.what
+        assert of.lists.error.what == "The server refused tools/list (-32603)"
+        assert of.lists.error.detail == "broken today"
         assert len(of.lists.prompts) == 1
 
 

@@ -54,7 +54,7 @@ class Reader:
             while self.notifications.error is None:
                 self._changed = anyio.Event()
                 await self._changed.wait()
-        return self.notifications.error.what
+        return self.notifications.error.as_line()
 
 
 @contextlib.asynccontextmanager
@@ -105,7 +105,7 @@ async def test_what_the_server_refuses_is_reported() -> None:
     async with reading(by_method(setLevel=-32602)) as reader:
         reader.set_level("debug")
         text = await reader.has_error()
-    assert text == "The server refused logging/setLevel: no"
+    assert text == "The server refused logging/setLevel (-32602): no"
 
 
 async def test_updates_are_counted_by_resource() -> None:
@@ -189,7 +189,7 @@ async def test_a_server_that_refuses_to_be_listened_to_is_left_alone() -> None:
         by_method(listen=-32601), "2026-07-28", tools={"listChanged": True}
     ) as reader:
         text = await reader.has_error()
-    assert text == "The server refused subscriptions/listen: no"
+    assert text == "The server refused subscriptions/listen (-32601): no"
     assert reader.server.methods == ["subscriptions/listen"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import email.utils
 import errno
+import http.client
 import os
 import re
 import socket
@@ -300,7 +301,22 @@ class HttpAnswer(NamedTuple):
 
     @property
     def line(self) -> str:
-        return f"{self.status} {formatting.one_line(self.reason, _REASON)}".rstrip()
+        """The status, with its registered name if that is what the server calls it."""
+        return f"{self.status} {self.reason}" if self._is_named else str(self.status)
+
+    @property
+    def evidence(self) -> str:
+        """What the server wrote: its own name for the status, and the beginning of the body."""
+        name = "" if self._is_named else formatting.one_line(self.reason, _REASON)
+        lines = (
+            name and f"Status: {self.status} {name}",
+            self.said and f"Response body: {self.said}",
+        )
+        return "\n".join(filter(None, lines))
+
+    @property
+    def _is_named(self) -> bool:
+        return self.reason == http.client.responses.get(self.status)
 
     @property
     def retry_after_s(self) -> float | None:
@@ -322,13 +338,13 @@ class HttpAnswer(NamedTuple):
 
 def refused(answer: HttpAnswer, where: str) -> Loss:
     what = f"The server answered {answer.line}"
-    if answer.status == 401 and answer.headers.get("www-authenticate"):
-        what += f", requiring {formatting.one_line(answer.headers['www-authenticate'], 120)}"
+    asked = answer.headers.get("www-authenticate") if answer.status == 401 else None
+    detail = f"It requires: {formatting.one_line(asked, 120)}" if asked else ""
     hint = _HINTS.get(answer.status, _usual_hint(answer.status))
     pause_s = answer.retry_after_s
     if pause_s:
         what += f", and asks to retry after {formatting.duration(pause_s)}"
-    error = ErrorDetails(what, where, hint, _quoted(answer))
+    error = ErrorDetails(what, where, hint, _evidence(detail, answer))
     return Loss("failed", error, answer.status in _MAY_BE_OLDER)
 
 
@@ -342,33 +358,35 @@ def no_message(answer: HttpAnswer, where: str) -> Loss:
         return _nothing(answer, where)
     if answer.unreadable:
         return _unreadable(answer, where)
-    kind = formatting.one_line(answer.kind, _REASON) or "no content type"
-    what = f"The server answered {answer.line} with {kind}, not an MCP message"
+    kind = formatting.one_line(answer.kind, _REASON) or "none"
+    what = f"The server answered {answer.line}, not an MCP message"
     hint = "Check the URL: it seems to be a web page or another service, not an MCP server."
-    return Loss("failed", ErrorDetails(what, where, hint, _quoted(answer)), may_be_older=True)
+    detail = _evidence(f"Content type: {kind}", answer)
+    return Loss("failed", ErrorDetails(what, where, hint, detail), may_be_older=True)
 
 
 def _unreadable(answer: HttpAnswer, where: str) -> Loss:
     reason = formatting.one_line(answer.unreadable, _QUOTED)
-    what = f"The server answered {answer.line} with invalid JSON: {reason}"
+    what = f"The server answered {answer.line} with invalid JSON"
     hint = (
         "The response was cut off on the way, or the server has a bug: check its "
         "log. Traffic shows what was received."
     )
-    return Loss("failed", ErrorDetails(what, where, hint, _quoted(answer)), may_be_older=True)
+    detail = _evidence(reason, answer)
+    return Loss("failed", ErrorDetails(what, where, hint, detail), may_be_older=True)
 
 
 def _nothing(answer: HttpAnswer, where: str) -> Loss:
     what = f"The server answered {answer.line} with an empty body instead of a reply"
     hint = "If the URL is correct, the server has a bug: check its log."
-    return Loss("failed", ErrorDetails(what, where, hint), may_be_older=True)
+    return Loss("failed", ErrorDetails(what, where, hint, answer.evidence), may_be_older=True)
 
 
 def no_reply(answer: HttpAnswer, where: str) -> Loss:
     """Messages arrived, but no reply among them."""
     what = f"The server answered {answer.line} without a reply to the request"
     hint = "Traffic shows what was received. The server may have used another id than the request."
-    return Loss("failed", ErrorDetails(what, where, hint, _quoted(answer)), may_be_older=True)
+    return Loss("failed", ErrorDetails(what, where, hint, answer.evidence), may_be_older=True)
 
 
 def redirected_for_ever(answer: HttpAnswer, where: str) -> Loss:
@@ -382,12 +400,12 @@ def redirected(answer: HttpAnswer, where: str, redactor: Redactor) -> Loss:
     if not answer.headers.get("location"):
         return _nowhere(answer, where)
     to = formatting.one_line(redactor.url(answer.headers["location"]), _QUOTED)
-    what = f"The server answered {answer.line}, redirecting to {to}; the redirect was not followed"
+    what = f"The server answered {answer.line}, a redirect that was not followed"
     hint = (
         "Requests and their credentials are not sent to another host, or with "
         "another method, automatically: use that URL if you trust it."
     )
-    return Loss("failed", ErrorDetails(what, where, hint))
+    return Loss("failed", ErrorDetails(what, where, hint, f"It redirects to {to}"))
 
 
 def _nowhere(answer: HttpAnswer, where: str) -> Loss:
@@ -407,11 +425,15 @@ def too_large(size: int, most: int, where: str) -> Loss:
     return Loss("failed", ErrorDetails(what, where, hint))
 
 
-def broken(reason: str, why_not: str, where: str) -> Loss:
-    """A response that ended before the reply; `why_not` says why it is not resumed."""
-    what = f"The response ended before the reply: {reason}"
+def broken(reason: str, why_not: str, where: str, said: str = "") -> Loss:
+    """A response that ended before the reply; `why_not` says why it is not resumed.
+
+    `said` is what the server answered to the attempt.
+    """
+    what = "The response ended before the reply"
     hint = f"{why_not} The request can be re-issued; its work may then run twice."
-    return Loss("lost", ErrorDetails(what, where, hint), may_be_older=True)
+    detail = "\n".join(filter(None, (reason, said)))
+    return Loss("lost", ErrorDetails(what, where, hint, detail), may_be_older=True)
 
 
 def _seconds_of(date: str) -> float | None:
@@ -430,6 +452,5 @@ def _usual_hint(status: int) -> str:
     return "Check the URL and the headers in the server's definition."
 
 
-def _quoted(answer: HttpAnswer) -> str:
-    said = answer.said
-    return f"Response body: {said}" if said else ""
+def _evidence(detail: str, answer: HttpAnswer) -> str:
+    return "\n".join(filter(None, (detail, answer.evidence)))

@@ -274,7 +274,7 @@ class Resumption:
             self._note_unheard(error.reason)
             return True
         except HttpRefusedError as error:
-            self._give_up(f"{error.loss.details.what}.")
+            self._give_up(f"{error.loss.details.what}.", error.loss.details.detail)
             return False
         return self._goes_on_after(answer)
 
@@ -310,19 +310,20 @@ class Resumption:
             self._ending = self._ending._replace(reason=answer.line, retry_ms=ms)
             return True
         is_forgotten = answer.status == 404 and self._site.session is not None
-        what = answer.line
+        said = answer.evidence
         if answer.status < 300:
-            what += f" with {formatting.one_line(answer.kind, _SHOWN_KIND) or 'no content type'}"
-        why = f"The server answered {what} to the attempt to resume it."
-        self._give_up(f"{_FORGOTTEN} {why}" if is_forgotten else why)
+            kind = formatting.one_line(answer.kind, _SHOWN_KIND) or "none"
+            said = "\n".join(filter(None, (f"Content type: {kind}", said)))
+        why = f"The server answered {answer.line} to the attempt to resume it."
+        self._give_up(f"{_FORGOTTEN} {why}" if is_forgotten else why, said)
         if is_forgotten:
             self._site.forget()
         return False
 
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, why: str, said: str = "") -> None:
         site = self._site
         self.is_given_up = True
-        site.lose(self._request, errors.broken(self._why_broken, why, site.address))
+        site.lose(self._request, errors.broken(self._why_broken, why, site.address, said))
         is_unheard = self._unheard_since is not None
         if self._error and is_unheard and not site.others(self._request):
             site.unreachable(self._error)
@@ -503,18 +504,20 @@ def _no_stream(answer: errors.HttpAnswer, where: str) -> ErrorDetails:
 
 
 def _ended(reason: str, where: str) -> ErrorDetails:
-    what = f"The server's event stream ended: {reason}"
-    return ErrorDetails(what, where, "Reconnect. This transport cannot resume a stream.")
+    hint = "Reconnect. This transport cannot resume a stream."
+    return ErrorDetails("The server's event stream ended", where, hint, reason)
 
 
 def _no_place(named: str, where: str) -> ErrorDetails:
-    to = formatting.one_line(shown_url(named), _SHOWN)
-    what = f"The server asks for messages at {to}, which is not a valid URL"
-    return ErrorDetails(what, where, "The server has a bug: check its log.")
+    what = "The server asks for messages at an address that is not a valid URL"
+    return ErrorDetails(what, where, "The server has a bug: check its log.", _address(named))
 
 
 def _elsewhere(named: str, where: str) -> ErrorDetails:
-    to = formatting.one_line(shown_url(named), _SHOWN)
-    what = f"The server asks for messages at {to}, which is another origin"
+    what = "The server asks for messages at an address of another origin"
     hint = "This could be an attack and was refused. Connect to that URL directly if you trust it."
-    return ErrorDetails(what, where, hint)
+    return ErrorDetails(what, where, hint, _address(named))
+
+
+def _address(named: str) -> str:
+    return f"Address: {formatting.one_line(shown_url(named), _SHOWN)}"

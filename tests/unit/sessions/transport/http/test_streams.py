@@ -105,9 +105,9 @@ async def test_a_temporary_http_error_is_retried() -> None:
     assert [reported["attempt"] for reported in line.events("stream_broken")] == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("answer", ["400 No", "405 No", "404 No", "200 OK with no content type"])
+@pytest.mark.parametrize("answer", ["400 No", "405 No", "404 No", "200 OK"])
 async def test_a_server_that_refuses_to_go_on_loses_the_request(answer: str) -> None:
-    server = Broken(statuses(answer.partition(" with")[0]))
+    server = Broken(statuses(answer))
     async with connected(server.script) as line:
         exchange = await line.over(line.ask())
         assert line.connection.is_open
@@ -183,7 +183,7 @@ async def test_a_server_that_stays_away_is_gone_for_good(monkeypatch: pytest.Mon
         with anyio.fail_after(5):
             await line.connection.over()
     assert exchange.end is ExchangeEnd.LOST
-    assert "reply: the server closed the stream" in exchange.reason
+    assert "\nthe server closed the stream\n" in exchange.reason
     assert "All attempts to resume it failed" in exchange.reason
     assert "refused" in line.connection.reason
 

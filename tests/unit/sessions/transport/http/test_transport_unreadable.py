@@ -116,14 +116,14 @@ CHUNKED = "HTTP/1.1 200 OK\n" + JSON.replace("\r", "") + "Transfer-Encoding: chu
         (
             said(f"{JSON}Content-Encoding: gzip\r\n", lambda _: CUT),
             ExchangeEnd.GIVEN_UP,
-            "200 OK with invalid JSON: not JSON",
+            "not JSON",
         ),
         (
             said(
                 JSON, lambda asked: json.dumps(progress("t", 1)).encode() + b"\n" + in_json(asked)
             ),
             ExchangeEnd.GIVEN_UP,
-            "with invalid JSON: not JSON",
+            "not JSON",
         ),
         (
             said(JSON, lambda asked: json.dumps(reply(asked)).encode("utf-16")),
@@ -159,7 +159,7 @@ CHUNKED = "HTTP/1.1 200 OK\n" + JSON.replace("\r", "") + "Transfer-Encoding: chu
         (
             said("Content-Type: text/event-stream\r\n", lambda _: b": only a comment\n"),
             ExchangeEnd.LOST,
-            "the server closed the stream (http://",
+            "\nthe server closed the stream\n",
         ),
     ],
 )
@@ -225,7 +225,7 @@ async def test_a_reset_within_a_character_loses_the_request_and_keeps_what_came(
         heard.set()
         await line.over(exchange)
         assert exchange.end is ExchangeEnd.LOST
-        assert "ended before the reply: the connection was lost" in exchange.reason
+        assert "\nthe connection was lost\n" in exchange.reason
     check_nothing_is_open(line)
 
 
@@ -292,10 +292,10 @@ async def test_a_server_that_keeps_its_session_is_left_all_the_same() -> None:
     ("location", "text"),
     [
         ("https://evil.example/mcp?token=abc", "https://evil.example/mcp?token=***"),
-        ("http://[::1", "http://[::1; the redirect was not followed"),
-        ("javascript:alert(1)", "javascript:alert(1); the redirect was not followed"),
-        ("//user:pw@evil.example/", "//evil.example/; the redirect was not followed"),
-        ("http://127.0.0.1:1/", "http://127.0.0.1:1/; the redirect was not followed"),
+        ("http://[::1", "http://[::1"),
+        ("javascript:alert(1)", "javascript:alert(1)"),
+        ("//user:pw@evil.example/", "//evil.example/"),
+        ("http://127.0.0.1:1/", "http://127.0.0.1:1/"),
     ],
 )
 async def test_nobody_is_followed_to_another_place(location: str, text: str) -> None:
