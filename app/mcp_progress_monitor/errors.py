@@ -23,7 +23,7 @@ class ErrorDetails(NamedTuple):
         return "\n".join(part for part in (head, self.detail, self.hint) if part)
 
     def as_line(self) -> str:
-        """What happened, with the evidence unless that has more than one line."""
+        """Join what happened and its evidence, unless that has more than one line."""
         return (
             self.what if "\n" in self.detail else ": ".join(filter(None, (self.what, self.detail)))
         )

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import functools
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import mcp_types as types
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from mcp_progress_monitor.agents import actions
+from mcp_progress_monitor.agents.action_tools import add_actions
+from mcp_progress_monitor.agents.auditing import Auditing
+from mcp_progress_monitor.agents.server import made
+from mcp_progress_monitor.agents.sources import Sources
 from mcp_progress_monitor.audit.access import turn
 from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
 from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.recording.recorder import Recorder, agent_recorder
+from mcp_progress_monitor.recording.writer import Writer
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.store.resumes import FILE
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -83,7 +93,7 @@ async def test_a_call_is_asked_for_made_and_recorded_as_the_agents(place: Place,
     assert '{"steps": 8, "interval_s": 0.2}' in asked
     assert [each for each, _ in reported] == sorted({each for each, _ in reported})
     assert any("Running" in (message or "") for _, message in reported)
-    assert [(job["job"], job["client"]) for job in jobs] == [("r1-1", "agent: Agent X")]
+    assert [(job["job"], job["client_quoted"]) for job in jobs] == [("r1-1", "agent: Agent X")]
     tap: Any = recorded(place.data_dir).header["tap"]
     assert tap["client"] == "agent: Agent X"
 
@@ -161,7 +171,11 @@ async def test_the_user_sees_all_that_is_asked_for_or_how_much_is_hidden(place: 
         await refused(agent, "call", server="demo", tool="known_total", arguments=long)
         blank = {"steps": 1, "more": "\u202e" * 300 + " and delete everything"}
         await refused(agent, "call", server="demo", tool="known_total", arguments=blank)
-    tested, called, escaped = user.asked
+        named = [f"tool {number}" for number in range(500)]
+        await refused(agent, "check", server="demo", tools=named)
+    tested, called, escaped, many = user.asked
+    assert "the tools tool 0, tool 1, " in many
+    assert "tool 9 and 490 more and all read-only ones" in many
     assert "the tools worker, burst and all read-only ones" in tested
     assert '{"burst": {"count": 5, "interval_s": 0}}' in tested
     assert "only the beginning of 5,046 characters" in called
@@ -233,7 +247,7 @@ async def test_servers_that_were_not_chosen_cannot_be_used(place: Place) -> None
         text = await refused(agent, "call", server="secret", tool="known_total")
         listed = (await done(agent, "servers"))["saved"]
     assert "No saved server of that name" in text
-    assert "secret" not in text.partition("window:")[2]
+    assert "secret" not in text.partition("window:")[2].partition("\n")[0]
     assert [each["server"] for each in listed] == ["demo"]
 
 
@@ -262,6 +276,37 @@ async def test_a_question_of_the_server_goes_to_the_agents_user(place: Place, mo
     assert "name='Ada', age=36" in answer["reply_quoted"]
     assert user.asked[1] == "The server 'asking' asks: Who are you?"
     assert "The answer did not fit the question, which was declined" in wrong["note"]
+
+
+async def test_an_answer_that_comes_twice_counts_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(place.data_dir, asking("auto"))
+    unasked(place.data_dir)
+    begun: list[actions.Action] = []
+    action = actions.Action
+
+    def remembered(*arguments: Any, **options: Any) -> actions.Action:
+        begun.append(action(*arguments, **options))
+        return begun[-1]
+
+    monkeypatch.setattr(actions, "Action", remembered)
+    content: dict[str, Any] = {"name": "Ada", "age": 36}
+    answer = types.ElicitResult(action="accept", content=content)
+    async with acting_here(place.data_dir, elicitation_callback=User().answer) as agent:
+        call = {"server": "asking", "tool": "form"}
+        ask: Any = functools.partial(
+            agent.session.call_tool, "call", call, allow_input_required=True
+        )
+        asked = await ask()
+        given: Any = {
+            "request_state": asked.request_state,
+            "input_responses": dict.fromkeys(asked.input_requests or (), answer),
+        }
+        results = [await ask(**given) for _ in range(3)]
+    assert [each.is_error for each in results] == [False] * 3
+    (asking_one,) = begun
+    assert (asking_one.followers, asking_one.returning) == (0, set())
 
 
 async def test_a_question_that_nobody_can_answer_is_declined(place: Place) -> None:
@@ -352,7 +397,7 @@ async def test_a_saved_job_is_listed_and_resumed_to_its_end(place: Place, mode: 
         text = await refused(agent, "resume", job="s1")
     assert first["job"]["state"] == "Resumable"
     assert "resume with job s1" in first["note"]
-    assert [(each["saved"], each["client"]) for each in listed] == [("s1", "agent: Agent X")]
+    assert [(each["saved"], each["client_quoted"]) for each in listed] == [("s1", "agent: Agent X")]
     assert again["job"]["state"] == "Done"
     assert place.chunks() == whole()
     assert user.asked[0].startswith("Agent X wants to resume the job 'resumable_export' (s1)")
@@ -399,6 +444,42 @@ async def test_a_job_is_not_resumed_once_its_server_is_disabled_or_changed(place
     assert "You have not approved this server" in revoked
 
 
+@pytest.mark.parametrize("tool", ["call", "check"])
+@pytest.mark.parametrize("how", ["disabled", "removed", "changed", "revoked"])
+async def test_nothing_begins_on_a_server_that_is_not_usable_any_more(
+    place: Place, tool: str, how: str
+) -> None:
+    catalogue = Catalogue(place.data_dir / FILE_NAME)
+    entry = catalogue.entry("demo")
+
+    class Changing(User):
+        async def answer(self, context: Any, params: Any) -> types.ElicitResult:
+            if how == "disabled":
+                catalogue.replace("demo", dataclasses.replace(entry, is_disabled=True))
+            elif how == "removed":
+                catalogue.remove("demo")
+            elif how == "changed":
+                changed = place.definition("--no-tasks")
+                catalogue.replace("demo", CatalogueEntry(changed))
+                Trust(place.data_dir / TRUST).approve(changed)
+            else:
+                Trust(place.data_dir / TRUST).forget(entry.definition)
+            return await super().answer(context, params)
+
+    given = {"tool": "known_total"} if tool == "call" else {}
+    how_made: Any = {"elicitation_callback": Changing().answer, "mode": "legacy"}
+    async with acting_here(place.data_dir, **how_made) as agent:
+        text = await refused(agent, tool, server="demo", **given)
+    said = {
+        "disabled": "The server is disabled",
+        "removed": "No saved server of that name",
+        "changed": "The server was changed meanwhile",
+        "revoked": "You have not approved this server",
+    }
+    assert said[how] in text
+    assert not (place.data_dir / "recordings").exists()
+
+
 async def test_a_job_is_not_resumed_if_its_approval_is_revoked_instead(place: Place) -> None:
     stopped = run(
         *("call", "resumable_export", "--data-dir", str(place.data_dir), "--server", "demo")
@@ -428,7 +509,7 @@ async def test_a_job_of_another_client_is_resumed_on_the_saved_server(place: Pla
     await until(lambda: recordings(place.data_dir))
     async with acting(place.data_dir) as agent:
         (job,) = (await done(agent, "jobs", states=["resumable"]))["jobs"]
-        assert job["client"] == "Other"
+        assert job["client_quoted"] == "Other"
         resumed = await done(agent, "resume", job=job["job"])
     assert resumed["job"]["progress"] == 10
     assert len(place.chunks()) == 10
@@ -546,6 +627,57 @@ async def test_nothing_is_done_that_cannot_be_recorded(place: Place) -> None:
         (folder / "settings.json").unlink()
         (folder / "live").write_text("a file")
         assert "not being recorded" in await refused(agent, "call", **call)
+
+
+async def test_an_action_ends_when_the_disk_is_full(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unasked(place.data_dir)
+    write, recorders, is_full = Writer.write, list[Recorder](), False
+
+    def recorder_of(data_dir: Path, agent: str, clock: Clock) -> Recorder:
+        recorders.append(agent_recorder(data_dir, agent, clock))
+        return recorders[-1]
+
+    def take(writer: Writer, path: Path, blobs: Sequence[bytes]) -> None:
+        if is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(writer, path, blobs)
+
+    monkeypatch.setattr(actions, "agent_recorder", recorder_of)
+    monkeypatch.setattr(Writer, "write", take)
+    slow = {"steps": 10_000, "interval_s": 0.02}
+    call = {"server": "demo", "tool": "known_total", "arguments": slow, "wait_s": 600}
+    sent = 0
+
+    async def fill_disk() -> None:
+        nonlocal is_full, sent
+        await until(lambda: recorders and recorders[0].count > 20)
+        sent, is_full = len(_sent(recorders[0])), True
+
+    async with acting_here(place.data_dir) as agent, anyio.create_task_group() as tasks:
+        tasks.start_soon(fill_disk)
+        text = await refused(agent, "call", **call)
+    assert "could not be recorded any more. Recording stopped: the disk is full" in text
+    (recorder,) = recorders
+    assert [each["method"] for each in _sent(recorder)[sent:]] == ["notifications/cancelled"]
+    timeline = recorder.timeline
+    assert events(timeline.frames(timeline.first, timeline.end), "closed")
+
+
+@contextlib.asynccontextmanager
+async def acting_here(data_dir: Path, **how: Any) -> AsyncIterator[Client]:
+    """A client of a server for agents in this process, made as `how` says."""
+    sources = Sources(data_dir)
+    add = functools.partial(add_actions, sources)
+    async with Client(made(sources, Auditing(data_dir, acts=True), add), **how) as client:
+        yield client
+
+
+def _sent(recorder: Recorder) -> list[dict[str, Any]]:
+    timeline = recorder.timeline
+    frames = timeline.frames(timeline.first, timeline.end)
+    return [json.loads(each.raw) for each in frames if each.channel is Channel.SENT]
 
 
 @linux_only

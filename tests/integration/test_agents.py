@@ -173,15 +173,21 @@ def test_nothing_is_changed_unless_somebody_agrees(cursor: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(
     ("typed", "servers"),
-    [("2 other", ["notes", "other"]), ("db,notes", ["db", "notes"]), ("all", [])],
+    [
+        ("3 other", ["my notes", "other"]),
+        ("db,my notes", ["db", "my notes"]),
+        ("2", ["2"]),
+        ("my notes", ["my notes"]),
+        ("all", []),
+    ],
 )
 def test_on_a_terminal_the_servers_are_asked_for(
     cursor: Path, tmp_path: Path, typed: str, servers: list[str]
 ) -> None:
     data = saved(tmp_path)
     with Terminal("mcp", "install", "cursor", "--data-dir", str(data)) as user:
-        user.expect("1. db, saved in this program")
-        user.expect("2. notes, saved in this program")
+        for line in ("1. db", "3. my notes", "4. 2"):
+            user.expect(f"{line}, saved in this program")
         user.expect("Numbers or names, or all: ")
         user.type(typed)
         user.expect("Let Cursor read the recorded traffic of")
@@ -204,10 +210,10 @@ def test_without_a_server_nothing_is_added(cursor: Path, tmp_path: Path) -> None
 
 
 def saved(folder: Path) -> Path:
-    """A data folder with two servers."""
+    """A data folder with servers, one of which has a number as its name."""
     data = folder / "data"
     data.mkdir(0o700)
-    servers = {name: {"command": name} for name in ("db", "notes")}
+    servers = {name: {"command": name} for name in ("db", "my notes", "2")}
     (data / "servers.json").write_text(json.dumps({"mcpServers": servers}))
     return data
 

@@ -5,6 +5,7 @@ The user is asked first, through the agent's client. What is done is answered fr
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
@@ -21,7 +22,14 @@ from mcp_progress_monitor.agents.actions import Actions
 from mcp_progress_monitor.agents.answers import CheckAnswer, DetailAnswer, SavedServerAnswer, quoted
 from mcp_progress_monitor.agents.asking import Caller, Consents, InputNeededError
 from mcp_progress_monitor.agents.saved import saved_jobs
-from mcp_progress_monitor.agents.server import JobName, Limit, RecordingName, failing, result_of
+from mcp_progress_monitor.agents.server import (
+    JobName,
+    Limit,
+    RecordingName,
+    failing,
+    refused,
+    result_of,
+)
 from mcp_progress_monitor.audit.settings import asks_before_actions
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss
@@ -29,7 +37,7 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_words
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
     from contextlib import AbstractAsyncContextManager
 
     from mcp.server import MCPServer
@@ -50,6 +58,9 @@ _BEGINS_S: Final = 60.0
 """How long to wait for the server, before an answer without a job."""
 _SETTLES_S: Final = 3.0
 _ARGUMENTS: Final = 1_000
+_TOOLS: Final = 10
+"""Tools that the user is shown by name, each with at most `_TOOL` characters."""
+_TOOL: Final = 60
 _REPLY: Final = 3_000
 _LARGEST_FORM: Final = 20_000
 _ACTS: Final = ToolAnnotations(
@@ -189,7 +200,7 @@ class ActionTools:
         if server is None:
             return await self._agents.check(context, recording, limit)
         named, given, caller = tools or [], arguments or {}, Caller(context)
-        also = ", ".join(map(quoted, dict.fromkeys([*named, *given])))
+        also = _listed(dict.fromkeys([*named, *given]))
 
         async def prepare() -> _Wanted:
             definition = self._actions.approved(server)
@@ -237,7 +248,6 @@ class ActionTools:
             action = self._actions.find(caller.state.removeprefix(_ACTION).partition(":")[0])
             if action is None:
                 raise ToolError("This action is gone.")
-            action.followers -= 1  # the request that ended with the question
             return action
         with failing():
             wanted = await prepare()
@@ -263,7 +273,7 @@ class ActionTools:
         """Wait for an action, report its progress, and pass on what its server asks."""
         began, reported = anyio.current_time(), -1.0
         action.followers += 1
-        comes_back = False
+        action.returning.discard(caller.state)
         try:
             while not action.over.is_set():
                 if action.question is not None:
@@ -276,14 +286,14 @@ class ActionTools:
                     await context.report_progress(spent, wait_s or None, _standing(action))
                 left_s = _STEP_S if wait_s is None else max(0.01, wait_s - spent)
                 await action.happened(min(_STEP_S, left_s))
-        except InputNeededError:
-            comes_back = True
+        except InputNeededError as needed:
+            action.returning.add(needed.result.request_state or "")
             raise
         except anyio.get_cancelled_exc_class():
             action.cancel()
             raise
         finally:
-            action.followers -= not comes_back
+            action.followers -= 1
 
     async def _pass_on(self, action: Action, question: Question, caller: Caller) -> None:
         """Let the user answer a question of the action's server."""
@@ -345,7 +355,7 @@ class ActionTools:
 
     async def _answered(self, action: Action) -> CallToolResult:
         found = await self._found(action)
-        if found is None:
+        if found is None or (action.error is not None and action.is_unrecorded):
             raise refused(action.error or ErrorDetails("It has not begun yet: ask jobs for it"))
         notes = list(action.notes)
         if action.error is not None:
@@ -360,7 +370,7 @@ class ActionTools:
         stderr = self._agents.stderr(found.source, found.snapshot.server)
         answer = answers.detail_answer(found, detail, stderr, None, _REPLY)
         note = " ".join(filter(None, (*notes, answer.note)))
-        return result_of(answer.model_copy(update={"note": note}))
+        return result_of(answer.model_copy(update={"note": note, "remarks_quoted": action.remarks}))
 
     async def _found(self, action: Action) -> FoundJob | None:
         """The job of an action in its recording, read as far as it is."""
@@ -391,15 +401,11 @@ def add_actions(
     return actions.running(is_on)
 
 
-def refused(details: ErrorDetails) -> ToolError:
-    """A failure as the tool's error, in which what a server said is data."""
-    what = quoted(". ".join(filter(None, (details.what, details.hint))), 1_000)
-    # Where it failed may be the title that a server gives itself.
-    said = {"where_quoted": quoted(details.where), "detail_quoted": quoted(details.detail, 1_000)}
-    data = {name: text for name, text in said.items() if text}
-    if not data:
-        return ToolError(what)
-    return ToolError(f"{what}\n{answers.DATA}\n{json.dumps(data, ensure_ascii=False)}")
+def _listed(tools: Collection[str]) -> str:
+    """The first of some tools, and how many more there are."""
+    shown = ", ".join(quoted(each, _TOOL) for each in itertools.islice(tools, _TOOLS))
+    left = len(tools) - _TOOLS
+    return f"{shown} and {left:,} more" if left > 0 else shown
 
 
 def _shown(arguments: JsonObject) -> str:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.recording.recorder import Recorder
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.questions import Answer, Question
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
@@ -100,6 +101,8 @@ class Action:
         self.id: Final = secrets.token_hex(8)
         self.notes: list[str] = []
         """Notes for the agent, in our words."""
+        self.remarks: list[str] = []
+        """Notes with words of its server, quoted."""
         self.error: ErrorDetails | None = None
         """Why it could not be done."""
         self.path: Path | None = None
@@ -111,8 +114,12 @@ class Action:
         """The saved chain, if the job stopped resumable."""
         self.question: Question | None = None
         """The open question of its server to the user."""
+        self.is_unrecorded = False
+        """True if it was ended because it could not be recorded any more."""
         self.followers = 0
-        """Requests of the agent that wait for it, or will come back with an answer."""
+        """Requests of the agent that wait for it."""
+        self.returning: set[str] = set()
+        """States of those that ended with a question, and will come back with the answer."""
         self.over: Final = anyio.Event()
         self._agent = agent
         self._work = work
@@ -146,8 +153,8 @@ class Action:
         try:
             questions.answer(question.id, answer, why)
         except UserError as error:
-            why = formatting.one_line(quoted(error.details.detail or error.details.what))
-            self.notes.append(f"The answer did not fit the question, which was declined: {why}.")
+            self.notes.append("The answer did not fit the question, which was declined.")
+            self.remarks.append(quoted(error.details.detail or error.details.what))
             with contextlib.suppress(UserError):
                 questions.answer(question.id, Decline(), "declined: the answer did not fit")
 
@@ -195,6 +202,7 @@ class Action:
         try:
             async with anyio.create_task_group() as self._tasks:
                 self._tasks.start_soon(self._cancel_when_asked, engine)
+                self._tasks.start_soon(self._end_when_unrecorded, engine.recording)
                 with self._scope:
                     try:
                         await self._work(engine, self)
@@ -215,6 +223,15 @@ class Action:
             await engine.calls.cancel(self.job, "Cancelled by the agent")
         except UserError as error:
             self.notes.append(f"It could not be cancelled: {error.details.what}.")
+
+    async def _end_when_unrecorded(self, recorder: Recorder) -> None:
+        """Cancel its request, and send nothing more, once the recording has stopped."""
+        error = await recorder.stopped()
+        what = "The action was cancelled, because it could not be recorded any more"
+        hint = "The user can free disk space or check the disk. Then begin it again."
+        self.error = ErrorDetails(f"{what}. {error.what}", error.where, hint, error.detail)
+        self.is_unrecorded = True
+        self._scope.cancel()
 
     def _on_update(self, update: Update) -> None:
         engine = self._engine
@@ -244,7 +261,7 @@ class Action:
         if question.kind != "form":
             self.notes.append(f"The server asked for {question.kind}, which agents cannot answer.")
             self.answer(question, refusal(question.kind), "declined: agents cannot answer this")
-        elif not self.followers:
+        elif not (self.followers or self.returning):
             self.notes.append(
                 "The server asked a question. It was declined, because no client was waiting."
             )
@@ -257,6 +274,7 @@ class Action:
     async def _expire(self, question: Question) -> None:
         await anyio.sleep(_ANSWER_S)
         if self.question is not None and self.question.id == question.id:
+            self.returning.clear()
             self.answer(question, Decline(), _NOT_ANSWERED)
 
     def _notify(self) -> None:
@@ -328,6 +346,12 @@ class Actions:
         if error is not None:
             raise UserError(error)
 
+    def _require_unchanged(self, definition: ServerDefinition) -> None:
+        """`UserError` if the server that the user was asked about is not what is used now."""
+        if self.approved(definition.name) != definition:
+            what = "The server was changed meanwhile"
+            raise UserError(ErrorDetails(what, quoted(definition.name), "Begin it again."))
+
     def _refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
         if self._trust.is_trusted(definition):
             return None
@@ -348,7 +372,8 @@ class Actions:
     def call(
         self, agent: str, definition: ServerDefinition, tool: str, arguments: JsonObject
     ) -> Action:
-        """Begin to call a tool of a server; `UserError` if too much is being done."""
+        """Begin to call a tool of an approved server; `UserError` if that may not be done now."""
+        self._require_unchanged(definition)
 
         async def work(engine: Engine, action: Action) -> None:
             server = await _connected(engine, definition)
@@ -402,7 +427,8 @@ class Actions:
         tools: Sequence[str],
         given: Mapping[str, JsonObject],
     ) -> Action:
-        """Begin a tour of a server; `UserError` if too much is being done."""
+        """Begin a tour of an approved server; `UserError` if that may not be done now."""
+        self._require_unchanged(definition)
         tour = Tour(tools, given, options=("tools", "arguments"))
 
         async def work(engine: Engine, action: Action) -> None:

@@ -66,7 +66,9 @@ class JobAnswer(BaseModel):
 
     job: str = Field(description="The job's name for the other tools.")
     server: str
-    client: str | None = Field(None, description="The client that made it; null for this program.")
+    client_quoted: str | None = Field(
+        None, description="The client that made it, by its own name; null for this program."
+    )
     method_quoted: Quoted
     name_quoted: Quoted = ""
     state: str
@@ -114,6 +116,7 @@ class DetailAnswer(Answer):
     attempts: int = 1
     stderr_quoted: list[str] = []
     compared_with: JobAnswer | None = None
+    remarks_quoted: list[str] = []
 
 
 class MessageAnswer(BaseModel):
@@ -172,15 +175,15 @@ class ServerAnswer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     server: str
-    client: str | None
+    client_quoted: str | None
     recording: str
     is_live: bool
     state: str
-    revision: str | None = None
+    revision: str | None = Field(None, description="Null for one that is not known.")
     began: str | None = None
     tools_quoted: list[str] = []
     stderr_quoted: list[str] = []
-    end: str = ""
+    end_quoted: Quoted = ""
     file: str = ""
 
 
@@ -251,7 +254,7 @@ def job_answer(found: FoundJob, saved: str = "") -> JobAnswer:
     return JobAnswer(
         job=found.name,
         server=formatting.one_line(job.server),
-        client=None if job.watched_client is None else formatting.one_line(job.watched_client),
+        client_quoted=None if job.watched_client is None else quoted(job.watched_client, 200),
         method_quoted=quoted(job.method, 200),
         name_quoted=quoted(job.name),
         state=_state(found),

@@ -66,7 +66,7 @@ class SavedJob(NamedTuple):
             job=self.name,
             saved="" if self.is_task else self.name,
             server=one_line(self.server),
-            client=None if self.client is None else one_line(self.client),
+            client_quoted=None if self.client is None else quoted(self.client, 200),
             method_quoted=quoted(self.origin.method, 200),
             name_quoted=quoted(titles.name(self.origin)),
             state=self.state,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import anyio
+import anyio.lowlevel
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK evaluates annotations
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
@@ -39,6 +41,7 @@ from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.paths import APPLICATION
+from mcp_progress_monitor.protocol.eras import REVISIONS
 from mcp_progress_monitor.protocol.messages import GET_PROMPT
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.agents.auditing import Auditing
     from mcp_progress_monitor.agents.saved import SavedJob
     from mcp_progress_monitor.agents.sources import FoundJob, Source, Sources
+    from mcp_progress_monitor.errors import ErrorDetails
 
 _STATES: Final = {state.name.lower(): state for state in JobState}
 _MOST: Final = 100
@@ -63,7 +67,9 @@ _READ_S: Final = 60.0
 _WAIT_STEP_S: Final = 0.5
 _REPORTED_S: Final = 1.0
 _SEARCH_S: Final = 0.5
-_SEARCHED_AT_ONCE: Final = 20_000  # messages, before asking whether that is enough
+_SEARCH_SLICE_S: Final = 0.01
+_SEARCHED_FIRST: Final = 500  # messages, the newest; then twice as many each time
+_SEARCHED_AT_ONCE: Final = 20_000  # at most, before asking whether that is enough
 _MOST_STDERR: Final = 10
 _READ_ONLY: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -180,12 +186,18 @@ class Agents:
         """Wait for a job, reporting its progress meanwhile; returns its state at the end."""
         await self.settle()
         with failing():
-            first = found = self._sources.job(job)
+            first = self._sources.job(job)
+        with first.source.used():
+            return await self._waited(first, context, until, percent, timeout_s)
+
+    async def _waited(
+        self, first: FoundJob, context: Context, until: str, percent: float, timeout_s: float
+    ) -> CallToolResult:
         began = anyio.current_time()
         reported = -1.0
         while True:
             with failing():
-                found = self._sources.job(job)
+                found = self._sources.job(first.name)
             if _has_happened(first, found, until, percent):
                 note = ""
                 break
@@ -219,7 +231,7 @@ class Agents:
         """Read messages of a recording (by default the newest), by a filter or around a frame."""
         await self.settle()
         source = self._source(recording)
-        places, note = self._places(source, filter_text, around, limit)
+        places, note = await self._places(source, filter_text, around, limit)
         size = 2_000 if exact else 300
         found = (answers.message_answer(source, place, size) for place in reversed(places))
         messages = [each for each in found if each and self._sources.may_show(each.server)]
@@ -274,7 +286,7 @@ class Agents:
         await self.settle()
         source = self._source(recording)
         began = anyio.current_time()
-        with anyio.move_on_after(_READ_S):
+        with source.used(), anyio.move_on_after(_READ_S):
             while source.is_behind:
                 done = source.playback.progress
                 await context.report_progress(
@@ -335,7 +347,7 @@ class Agents:
         try:
             source = self._sources.source(key)
         except UserError as error:
-            raise ResourceNotFoundError(formatting.visible(error.details.as_text())) from error
+            raise ResourceNotFoundError(answers.quoted(error.details.as_text(), 1_000)) from error
         return self._written(job for job in self._sources.jobs() if job.source is source)
 
     def _written(self, found: Iterable[FoundJob]) -> str:
@@ -378,7 +390,7 @@ class Agents:
     def _has_shown(self, source: Source) -> bool:
         return any(map(self._sources.may_show, source.playback.servers.names()))
 
-    def _places(
+    async def _places(
         self, source: Source, text: str, around: int | None, limit: int
     ) -> tuple[list[int], str]:
         """The places of the newest messages that match, and what the answer lacks."""
@@ -396,17 +408,20 @@ class Agents:
         try:
             predicate = compiled(TrafficFilter(text), timeline, source.playback.jobs.requests_of)
         except FilterError as error:
-            raise ToolError(f"Invalid filter: {error}") from error
+            raise ToolError(f"Invalid filter: {answers.quoted(str(error), 1_000)}") from error
         found: list[int] = []
-        ends_at, end = anyio.current_time() + _SEARCH_S, timeline.end
-        while end > timeline.first and len(found) < limit and anyio.current_time() < ends_at:
-            start = max(timeline.first, end - _SEARCHED_AT_ONCE)
+        end, unsearched, size = timeline.end, 0, _SEARCHED_FIRST
+        ends_at = anyio.current_time() + _SEARCH_S
+        while end > timeline.first and len(found) < limit and not unsearched:
+            start = max(timeline.first, end - size)
             search, some = Search(timeline, predicate, start), list[int]()
-            while search.place < end:
-                some += search.run(_SEARCH_S)
+            while search.place < end and (left_s := ends_at - anyio.current_time()) > 0:
+                some += search.run(min(left_s, _SEARCH_SLICE_S))  # it goes on beyond `end`
+                await anyio.lowlevel.checkpoint()
             found[:0] = self._sources.shown(timeline, [each for each in some if each < end])
-            end = start
-        left = end - timeline.first
+            unsearched = max(0, end - search.place)
+            end, size = start, min(2 * size, _SEARCHED_AT_ONCE)
+        left = end - timeline.first + unsearched
         return found[-limit:], f"{left:,} older messages were not searched." if left else ""
 
     def _servers_of(self, source: Source) -> Iterator[ServerAnswer]:
@@ -422,15 +437,15 @@ class Agents:
             client = servers.client_name(name, about) if about else None
             yield ServerAnswer(
                 server=formatting.one_line(name),
-                client=None if client is None else formatting.one_line(client),
+                client_quoted=None if client is None else answers.quoted(client, 200),
                 recording=source.key,
                 is_live=source.is_live and not is_over,
                 state=ServerState.CLOSED.value if is_over else snapshot.state.value,
-                revision=snapshot.revision,
+                revision=snapshot.revision if snapshot.revision in REVISIONS else None,
                 began=formatting.iso(source.playback.begun_when or math.inf, "seconds"),
                 tools_quoted=[answers.quoted(tool.name, 60) for tool in snapshot.tools[:_MOST]],
                 stderr_quoted=self.stderr(source, name),
-                end="" if end is None else formatting.one_line(end.reason),
+                end_quoted="" if end is None else answers.quoted(end.reason, 200),
                 file=source.path.name,
             )
 
@@ -472,7 +487,7 @@ def made(sources: Sources, auditing: Auditing, add: Adding | None = None) -> MCP
         lifespan=lifespan,
         subscriptions=bus,
         log_level="WARNING",
-        middleware=[auditing, _refuse_wrong_prompts],
+        middleware=[auditing, subscriptions.keep_listened, _refuse_wrong_prompts],
     )
     for function in (agents.jobs, agents.job, agents.wait, agents.traffic, agents.findings):
         server.tool(annotations=_READ_ONLY)(function)
@@ -566,7 +581,19 @@ def failing() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        raise ToolError(formatting.visible(error.details.as_text(), keep_line_ends=True)) from error
+        raise refused(error.details) from error
+
+
+def refused(details: ErrorDetails) -> ToolError:
+    """A failure as the tool's error, in which what a server said is data."""
+    quoted = answers.quoted
+    what = quoted(". ".join(filter(None, (details.what, details.hint))), 1_000)
+    # Where it failed may be the title that a server gives itself.
+    said = {"where_quoted": quoted(details.where), "detail_quoted": quoted(details.detail, 1_000)}
+    data = {name: text for name, text in said.items() if text}
+    if not data:
+        return ToolError(what)
+    return ToolError(f"{what}\n{answers.DATA}\n{json.dumps(data, ensure_ascii=False)}")
 
 
 def result_of(answer: Answer) -> CallToolResult:

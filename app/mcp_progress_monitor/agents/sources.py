@@ -6,8 +6,10 @@ agent. Each is read like the traffic of a live connection, in slices, and judged
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
@@ -25,7 +27,7 @@ from mcp_progress_monitor.recording.growing import has_header
 from mcp_progress_monitor.recording.settings import FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from mcp_progress_monitor.engine.updates import Update
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MOST_ENDED: Final = 40
-"""Finished recordings to read, the newest ones."""
+"""Finished recordings to keep, those that ended last; older ones only while they are in use."""
 _SCAN_S: Final = 1.0
 _SLICE_S: Final = 0.004
 _PAUSE_S: Final = 0.001
@@ -48,11 +50,16 @@ _APPEARS_S: Final = 5.0
 class Source:
     """One recording; `key` names it for agents as long as this program runs."""
 
-    def __init__(self, key: str, entry: RecordingEntry) -> None:
-        """`UserError` if it cannot be read."""
+    def __init__(
+        self, key: str, entry: RecordingEntry, is_shown: Callable[[str], bool] | None = None
+    ) -> None:
+        """`UserError` if it cannot be read. What servers do that are not shown is no change."""
         self.key = key
         self.path = entry.path
-        self.is_live = entry.is_in_use
+        self.is_live = self.was_live = entry.is_in_use
+        self.users = 0
+        """How many tools and subscriptions need it."""
+        self._is_shown = is_shown
         followed = followed_file(entry.path) if entry.is_in_use else None
         self.playback = Playback(entry.path, followed)
         self.check = SessionChecker(self.playback.jobs.job_of)
@@ -67,7 +74,22 @@ class Source:
     def _take(self, update: Update) -> None:
         self.check.take(update.frames, update.facts, update.changes.marked)
         self.marks.add(update.changes.marked)
-        self.changes += bool(update.changes.added or update.changes.progressed)
+        self.changes += any(map(self._counts, (*update.changes.added, *update.changes.progressed)))
+
+    def _counts(self, job: JobId) -> bool:
+        if self._is_shown is None:
+            return True
+        snapshot = self.playback.jobs.snapshot(job)
+        return snapshot is not None and self._is_shown(snapshot.server)
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """Keep it meanwhile, however old it is."""
+        self.users += 1
+        try:
+            yield
+        finally:
+            self.users -= 1
 
     def read(self) -> bool:
         """Read on for some milliseconds; True if there is more at once."""
@@ -101,6 +123,7 @@ class Sources:
         self._sources: dict[Path, Source] = {}  # by what the names of their parts have in common
         self._unreadable: dict[Path, ErrorDetails] = {}
         self._count = 0
+        self._changes_before = 0
         self._has_scanned = anyio.Event()
         self._turned = anyio.Event()
 
@@ -132,22 +155,34 @@ class Sources:
         live = [entry for entry in entries if entry.is_in_use]
         ended = [entry for entry in entries if not entry.is_in_use]
         runs = {_run(entry.path) for entry in entries}
-        for run in [each for each in self._sources if each not in runs]:
+        newest = sorted(ended, key=attrgetter("changed_when"))[-MOST_ENDED:]
+        wanted = {_run(entry.path) for entry in (*newest, *live)}
+        for run, source in list(self._sources.items()):
             # Not only out of reach for now: what the user deleted is not told any more.
-            if path_kind(self._sources[run].path) is PathKind.NOTHING:
-                del self._sources[run]
-        for entry in [*ended[-MOST_ENDED:], *live]:
+            is_gone = run not in runs and path_kind(source.path) is PathKind.NOTHING
+            is_old = run in runs and run not in wanted and not source.users
+            if is_gone or is_old:
+                self._forget(run)
+        there = {entry.path for entry in entries}
+        self._unreadable = {path: each for path, each in self._unreadable.items() if path in there}
+        for entry in (*newest, *live):
             is_known = _run(entry.path) in self._sources or entry.path in self._unreadable
             if is_known or not has_header(entry.path):
                 continue
             try:
-                source = Source(f"r{self._count + 1}", entry)
+                is_shown = self.may_show if self._servers else None
+                source = Source(f"r{self._count + 1}", entry, is_shown)
             except UserError as error:
                 self._unreadable[entry.path] = error.details
                 continue
             self._count += 1
             self._sources[_run(entry.path)] = source
         self._has_scanned.set()
+
+    def _forget(self, run: Path) -> None:
+        source = self._sources.pop(run)
+        if source.was_live:
+            self._changes_before += source.changes
 
     async def ready(self) -> None:
         """Wait until the folder has been searched once."""
@@ -169,7 +204,7 @@ class Sources:
     @property
     def live_changes(self) -> int:
         """How often something happened to the jobs of recordings that are being written."""
-        return sum(source.changes for source in self if source.is_live or source.is_finished)
+        return self._changes_before + sum(source.changes for source in self if source.was_live)
 
     @property
     def unread_share(self) -> float:
@@ -208,7 +243,22 @@ class Sources:
             if source.key == key:
                 return source
         names = ", ".join(each.key for each in self) or "none"
-        raise UserError(ErrorDetails("No such recording", key, f"There are: {names}."))
+        there = f"There are: {names}."
+        raise UserError(
+            self._forgotten(key, there) or ErrorDetails("No such recording", key, there)
+        )
+
+    def _forgotten(self, key: str, hint: str) -> ErrorDetails | None:
+        """The error for a recording that is not kept any more; None if there never was one."""
+        number = key.removeprefix("r")
+        if key == number or not number.isdecimal() or len(number) > 9:
+            return None
+        if not 0 < int(number) <= self._count:
+            return None
+        what = (
+            f"Recording {key} was deleted, or is no longer among the newest {MOST_ENDED} recordings"
+        )
+        return ErrorDetails(what, hint=hint)
 
     async def at(self, path: Path) -> Source | None:
         """The recording in a file that has just been made; None if it does not come."""
@@ -247,9 +297,11 @@ class Sources:
         """One job; `UserError` if there is none of that name."""
         key, _, number = name.partition("-")
         if number.isdecimal() and len(number) < 12:
-            for source in self:
-                if source.key == key and (found := self._found(source, int(number))):
-                    return found
+            source = next((each for each in self if each.key == key), None)
+            if source is None and (gone := self._forgotten(key, "List jobs again.")):
+                raise UserError(gone)
+            if source is not None and (found := self._found(source, int(number))):
+                return found
         hint = "List them with the tool jobs; names change when this server starts again."
         if name[:1] in {"s", "t"} and name[1:].isdecimal():
             hint = "It is saved, but in none of these recordings: only resume takes it."

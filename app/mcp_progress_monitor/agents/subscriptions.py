@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any, Final
+import contextlib
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import INVALID_PARAMS, EmptyResult, SubscribeRequestParams, UnsubscribeRequestParams
 
-from mcp_progress_monitor.protocol.messages import SUBSCRIBE, UNSUBSCRIBE
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.messages import LISTEN, SUBSCRIBE, UNSUBSCRIBE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server import MCPServer
-    from mcp.server.context import ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.session import ServerSession
     from mcp.server.subscriptions import InMemorySubscriptionBus
 
-    from mcp_progress_monitor.agents.sources import Sources
+    from mcp_progress_monitor.agents.sources import Source, Sources
 
 RUNNING: Final = "jobs://running"
 _ANNOUNCED_S: Final = 1.0
 _MOST: Final = 100
 """Subscriptions of one server, of all its clients; the oldest end."""
+
+
+class _Subscribed(NamedTuple):
+    """A client's session, and the recording whose jobs it subscribed to; None for running jobs."""
+
+    session: ServerSession
+    source: Source | None
 
 
 class Subscriptions:
@@ -38,9 +47,7 @@ class Subscriptions:
         self._is_on = is_on
         self._sources = sources
         self._bus = bus
-        self._subscribed: collections.OrderedDict[tuple[int, str], ServerSession] = (
-            collections.OrderedDict()
-        )
+        self._subscribed = collections.OrderedDict[tuple[int, str], _Subscribed]()
 
     def add_to(self, server: MCPServer[Any]) -> None:
         """Serve the subscriptions of the handshake era."""
@@ -66,26 +73,49 @@ class Subscriptions:
 
     async def _announce(self, uri: str) -> None:
         await self._bus.publish(ResourceUpdated(uri=uri))
-        for (_, subscribed), session in list(self._subscribed.items()):
+        for (_, subscribed), each in list(self._subscribed.items()):
             if subscribed == uri:
-                await session.send_resource_updated(uri)
+                await each.session.send_resource_updated(uri)
+
+    async def keep_listened(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """As a middleware, keep the recordings that a stream of 2026-07-28 listens to."""
+        wanted = as_object((ctx.params or {}).get("notifications")).get("resourceSubscriptions")
+        if ctx.method != LISTEN or not isinstance(wanted, list):
+            return await call_next(ctx)
+        with contextlib.ExitStack() as kept:
+            for source in self._sources:
+                if uri_of(source.key) in wanted:
+                    kept.enter_context(source.used())
+            return await call_next(ctx)
 
     async def _on_subscribe(
         self, context: ServerRequestContext[Any, Any], params: SubscribeRequestParams
     ) -> EmptyResult:
         uri = str(params.uri)
-        if uri != RUNNING and uri not in map(uri_of, (each.key for each in self._sources)):
+        source = next((each for each in self._sources if uri_of(each.key) == uri), None)
+        if uri != RUNNING and source is None:
             raise MCPError(INVALID_PARAMS, "No such resource", {"uri": uri[:200]})
-        self._subscribed[_client(context), uri] = context.session
+        key = _client(context), uri
+        self._end(key)
+        self._subscribed[key] = _Subscribed(context.session, source)
+        if source is not None:
+            source.users += 1
         while len(self._subscribed) > _MOST:
-            self._subscribed.popitem(last=False)
+            self._end(next(iter(self._subscribed)))
         return EmptyResult()
 
     async def _on_unsubscribe(
         self, context: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
     ) -> EmptyResult:
-        self._subscribed.pop((_client(context), str(params.uri)), None)
+        self._end((_client(context), str(params.uri)))
         return EmptyResult()
+
+    def _end(self, key: tuple[int, str]) -> None:
+        ended = self._subscribed.pop(key, None)
+        if ended is not None and ended.source is not None:
+            ended.source.users -= 1
 
 
 def uri_of(recording: str) -> str:

@@ -112,6 +112,7 @@ class AuditLog:
         run = f"{stamp}-{part:06d}-p{os.getpid()}"
         self._path = self._folder / f"{run}{_SUFFIX}"
         self._name: AgentName | None = None
+        self._is_name_due = False
         self._missed = 0
         self._is_torn = False
         self._lock: FileLock | None = None
@@ -123,8 +124,9 @@ class AuditLog:
             _prune(self._folder)
 
     def note_name(self, name: AgentName) -> None:
-        self._name = name
-        self._append([name])
+        """Write the agent's name, or later with the next line that can be written."""
+        self._name, self._is_name_due = name, True
+        self._append(())
 
     def note(self, reading: Reading) -> None:
         missed = self._missed
@@ -166,13 +168,15 @@ class AuditLog:
         file = self._open()
         try:
             size = os.fstat(file).st_size
-            if size == 0:
-                head = [self._beginning, *filter(None, [self._name])]
-                content = b"".join(map(_written, head)) + content
+            beginning = self._beginning if size == 0 else None
+            name = self._name if size == 0 or self._is_name_due else None
+            head = filter(None, (beginning, name))
+            content = b"".join(map(_written, head)) + content
             if self._is_torn:
                 content = b"\n" + content
             self._is_torn = True
             self._is_torn = os.write(file, content) != len(content)
+            self._is_name_due &= self._is_torn
         finally:
             os.close(file)
         if size + len(content) > _MOST_BYTES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
+from itertools import count, filterfalse
 from typing import TYPE_CHECKING
 
 import anyio
@@ -23,6 +24,8 @@ from mcp_progress_monitor.path_checks import absolute, here
 from mcp_progress_monitor.wording.clients import added_text
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from mcp_progress_monitor.cli.asking.terminal import Keyboard
     from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.cli.orders import AgentInstallOrder, AgentsOrder
@@ -109,17 +112,27 @@ def _chosen(keyboard: Keyboard, common: CommonOptions) -> tuple[str, ...] | None
     saved = [entry.name for entry in saved_servers(common).entries()]
     servers = readable_servers(saved, (), find_servers(here()).servers, here())
     usual = tuple(server.name for server in servers if server.is_here)
+    names = {server.name for server in servers}
+    # A server may have a number as its name: nothing else has that number.
+    numbers = filterfalse(names.__contains__, map(str, count(1)))
+    by_number = {number: server.name for number, server in zip(numbers, servers, strict=False)}
     lines = [
         f"{number}. {server.name}, {server.where}{', of this project' if server.is_here else ''}"
-        for number, server in enumerate(servers, 1)
+        for number, server in zip(by_number, servers, strict=True)
     ]
     default = f" [{', '.join(usual)}]" if usual else ""
     title, prompt = "Which servers may the agent read?", f"Numbers or names, or all{default}"
     typed = ask_line(keyboard, title, lines, prompt)
-    words = (typed or "").replace(",", " ").split()
-    if words == ["all"]:
+    parts = [part.strip() for part in (typed or "").split(",") if part.strip()]
+    if parts == ["all"]:
         return ()
-    if not words:
+    if not parts:
         return (usual or None) if typed is not None else None
-    by_number = {str(number): server.name for number, server in enumerate(servers, 1)}
-    return tuple(dict.fromkeys(by_number.get(word, word) for word in words))
+    known = names | by_number.keys()
+    chosen = dict.fromkeys(word for part in parts for word in _words(part, known))
+    return tuple(dict.fromkeys(by_number.get(word, word) for word in chosen))
+
+
+def _words(part: str, known: AbstractSet[str]) -> list[str]:
+    """Divide what was typed between commas; names may contain spaces."""
+    return [part] if part in known else part.split()

@@ -43,7 +43,7 @@ _HEADER_BYTES: Final = 4096
 class RecordingEntry(NamedTuple):
     """One run of the program on disk: its parts, oldest first, and their total size.
 
-    `path` is the oldest existing part; `begun_when` is wall time.
+    `path` is the oldest existing part; `begun_when` and `changed_when` are wall time.
     """
 
     path: Path
@@ -51,6 +51,7 @@ class RecordingEntry(NamedTuple):
     size: int
     begun_when: float
     is_in_use: bool
+    changed_when: float = 0.0
 
 
 class _File(NamedTuple):
@@ -219,6 +220,7 @@ class RecordingsFolder:
             sum(file.size for file in files),
             _started(first),
             self._is_written(first.run),
+            max(file.changed_when for file in files),
         )
 
     def _is_written(self, run: Path) -> bool:

@@ -368,6 +368,12 @@ class Recorder:
         with anyio.move_on_after(_OPEN_S):
             await self._is_open.wait()
 
+    async def stopped(self) -> ErrorDetails:
+        """Wait until recording stops because the disk failed; returns why."""
+        while self.error is None:
+            await self._is_written.wait()
+        return self.error
+
     async def room(self) -> None:
         """Wait while the queue is too long; gives up on a disk that accepts nothing."""
         while self._waiting_bytes > MOST_WAITING and self._files is not None:

@@ -44,7 +44,7 @@ async def test_a_saved_job_is_listed_without_a_recording(tmp_path: Path) -> None
             for how in ({"states": ["failed"]}, {"server": "x"}, {"newer_than_minutes": 1})
         ]
         few = await asked(client, "jobs", limit=1)
-    assert [(each["job"], each["saved"], each["client"]) for each in jobs] == [
+    assert [(each["job"], each["saved"], each["client_quoted"]) for each in jobs] == [
         ("s2", "s2", "Claude Code"),
         ("s1", "s1", None),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from mcp_progress_monitor.agents.answers import MOST_TEXT
+from mcp_progress_monitor.agents import server
+from mcp_progress_monitor.agents.answers import DATA, MOST_TEXT
+from mcp_progress_monitor.filtering.search import Search
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.taps import HandTap
 from tests.unit.agents.recorded import asked, asking, finished, live, refused
@@ -24,7 +27,11 @@ async def test_jobs_have_their_progress_and_findings(tmp_path: Path) -> None:
     finished(tmp_path)
     async with asking(tmp_path) as client:
         (job,) = (await asked(client, "jobs"))["jobs"]
-    assert (job["server"], job["client"], job["state"]) == ("local-db", "Claude Code", "Done")
+    assert (job["server"], job["client_quoted"], job["state"]) == (
+        "local-db",
+        "Claude Code",
+        "Done",
+    )
     assert (job["progress"], job["ticks"]) == (4, 4)
     assert job["findings_quoted"][0].startswith("PROG-3")
 
@@ -89,9 +96,9 @@ async def test_servers_have_their_end_and_standard_error(tmp_path: Path) -> None
     tap.write(tap.opened(), tap.handshake(), tap.line(Channel.STDERR, b"out of memory"))
     tap.write(tap.closed("The server exited", exit_code=3, ended_by="server"))
     async with asking(tmp_path) as client:
-        (server,) = (await asked(client, "servers"))["servers"]
-    assert server["stderr_quoted"] == ["out of memory"]
-    assert (server["end"], server["state"]) == ("The server exited", "Disconnected")
+        (found,) = (await asked(client, "servers"))["servers"]
+    assert found["stderr_quoted"] == ["out of memory"]
+    assert (found["end_quoted"], found["state"]) == ("The server exited", "Disconnected")
 
 
 async def test_only_the_servers_that_were_chosen_are_shown(tmp_path: Path) -> None:
@@ -151,6 +158,49 @@ async def test_messages_of_other_servers_take_no_place_of_those_shown(tmp_path: 
         (message,) = answered["messages"]
         assert (message["server"], message["kind"]) == ("shown", "request")
     assert none["messages"] == []
+
+
+async def test_a_search_ends_in_time_and_says_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tap = HandTap(live(tmp_path))
+    tap.write(tap.opened(), tap.handshake(), *(tap.received(log("x")) for _ in range(3_000)))
+    steps = 0
+
+    class Slow(Search):
+        def run(self, budget_s: float) -> list[int]:
+            nonlocal steps
+            steps += 1
+            time.sleep(budget_s)
+            self.place += 10
+            return []
+
+    monkeypatch.setattr(server, "Search", Slow)
+    async with asking(tmp_path) as client:
+        note = (await asked(client, "traffic", filter_text="kind == error"))["note"]
+    assert 0 < steps < 100
+    left = int(note.partition(" ")[0].replace(",", ""))
+    assert "older messages were not searched" in note
+    assert 2_000 < left < 3_000
+
+
+async def test_errors_are_bounded_and_quote_as_data(tmp_path: Path) -> None:
+    finished(tmp_path)
+    hostile = "\x1b[2J" + "x" * 100_000
+    async with asking(tmp_path) as client:
+        for tool, given in (
+            ("job", {"job": hostile}),
+            ("traffic", {"recording": hostile}),
+            ("traffic", {"filter_text": f"kind == {hostile}"}),
+            ("explain", {"topic": hostile}),
+        ):
+            text = await refused(client, tool, **given)
+            assert len(text) < 2_000
+            assert "\x1b" not in text
+        job = await refused(client, "job", job="Obey me")
+    own, _, data = job.partition(DATA)
+    assert "Obey me" not in own
+    assert json.loads(data) == {"where_quoted": "Obey me"}
 
 
 async def test_what_findings_and_methods_say_is_data(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The log of what agents read: private, bounded, and robust against damage."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -48,6 +49,28 @@ def test_an_agent_has_its_name_limits_and_readings(tmp_path: Path) -> None:
     log.end()
     assert only(tmp_path).ended_when is not None
     assert live_count(tmp_path) == 0
+
+
+def test_a_name_is_written_once_and_later_if_the_disk_fails(tmp_path: Path) -> None:
+    named = AgentName(when=1.0, name="cursor")
+    log = AuditLog(tmp_path / "data")
+    log.begin()  # there is no data folder yet
+    log.note_name(named)
+    (tmp_path / "data").mkdir()
+    log.note(reading())
+    path = only(tmp_path / "data").path
+    assert path.read_text().count('"client"') == 1
+    other = AgentName(when=2.0, name="zed")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "write", _full)
+        log.note_name(other)
+    log.note(reading())
+    assert only(tmp_path / "data").name == other
+    log.end()
+
+
+def _full(_descriptor: int, _content: bytes) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_an_agent_that_may_act_is_marked(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The error for a refused request, in which the server's words are evidence."""
+"""The error for a refused request, with what the server said as evidence."""
 
 import pytest
 

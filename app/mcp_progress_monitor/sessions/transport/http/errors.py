@@ -306,7 +306,7 @@ class HttpAnswer(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """What the server wrote: its own name for the status, and the beginning of the body."""
+        """The server's own name for the status, and the beginning of the body."""
         name = "" if self._is_named else formatting.one_line(self.reason, _REASON)
         lines = (
             name and f"Status: {self.status} {name}",
