@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -13,6 +14,10 @@ from typing import Any
 import mcp_types as types
 from mcp import Client, StdioServerParameters
 
+from mcp_progress_monitor.agents.action_tools import add_actions
+from mcp_progress_monitor.agents.auditing import Auditing
+from mcp_progress_monitor.agents.server import made
+from mcp_progress_monitor.agents.sources import Sources
 from mcp_progress_monitor.audit.settings import ASKS
 from mcp_progress_monitor.audit.settings import FILE_NAME as SETTINGS
 from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, CatalogueEntry
@@ -70,10 +75,22 @@ async def acting(
     mode: Any = "auto",
     folder: Path | None = None,
 ) -> AsyncIterator[Client]:
-    """A client of a new server for agents, started in `folder`; without a user it cannot ask."""
-    program, *arguments = command(data_dir, *options)
+    """A client of a new server for agents; without a user it cannot ask.
+
+    The server runs in this process, where the official SDK is loaded already. With `options` or a
+    `folder` to start it in, it is a process of its own.
+    """
+    if options or folder is not None:
+        program, *arguments = command(data_dir, *options)
+        server: Any = StdioServerParameters(
+            command=program, args=arguments, env=dict(os.environ), cwd=folder
+        )
+    else:
+        sources = Sources(data_dir)
+        auditing = Auditing(data_dir, frozenset(), acts=True)
+        server = made(sources, auditing, functools.partial(add_actions, sources))
     async with Client(
-        StdioServerParameters(command=program, args=arguments, env=dict(os.environ), cwd=folder),
+        server,
         elicitation_callback=None if user is None else user.answer,
         client_info=types.Implementation(name="agent-x", title="Agent X", version="1"),
         mode=mode,

@@ -143,6 +143,7 @@ async def test_nothing_is_done_that_the_user_did_not_allow(
     assert not (place.data_dir / "recordings").exists()
 
 
+@pytest.mark.announces_log("requestState rejected")
 async def test_a_permission_is_for_one_action(place: Place) -> None:
     call = {"server": "demo", "tool": "known_total", "arguments": OURS}
     other = {**call, "tool": "unknown_total"}
