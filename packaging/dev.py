@@ -220,7 +220,7 @@ def _test_parts() -> dict[str, list[str]]:
     return {
         **_shares(_REAL_PROCESSES, _test_files(_REAL_PROCESSES)),
         f"pytest {', '.join(_WAITING)}": waiting,
-        **_shares(_WINDOWS, _test_files(_WINDOWS), 2 * _SHARES),  # they end last, and wait little
+        **_shares(_WINDOWS, _test_files(_WINDOWS)),
         **_shares(_OTHERS, [_SOURCE, *(each for each in rest if each not in waiting)]),
     }
 
@@ -230,11 +230,11 @@ def _test_files(folder: str) -> list[str]:
     return sorted(paths)
 
 
-def _shares(name: str, files: Sequence[str], shares: int = _SHARES) -> dict[str, list[str]]:
+def _shares(name: str, files: Sequence[str]) -> dict[str, list[str]]:
     """Neighbours take about as long: each goes to another share."""
     return {
-        f"pytest {name} ({share + 1} of {shares})": list(files[share::shares])
-        for share in range(shares)
+        f"pytest {name} ({share + 1} of {_SHARES})": list(files[share::_SHARES])
+        for share in range(_SHARES)
     }
 
 

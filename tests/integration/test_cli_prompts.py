@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.eras import IN_SHORT
 from tests.integration.commands import calling, linux_only
 from tests.integration.terminals import Terminal
 
 pytestmark = linux_only
 
-ERAS = ("handshake", "per-request")
 CTRL_C = b"\x03"
 CTRL_D = b"\x04"
 
@@ -32,7 +32,7 @@ def reported(shown: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_a_form_is_filled_in_field_by_field(tmp_path: Path, era: str) -> None:
     with terminal(tmp_path, "--era", era, "ask_form", "--arg", "fields=all") as user:
         user.expect(", for ask_form, asks you to fill in a form")
@@ -71,7 +71,7 @@ def test_a_form_is_filled_in_field_by_field(tmp_path: Path, era: str) -> None:
     assert result["content"]["toppings"] == ["olives", "cheese"]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_ctrl_c_cancels_the_question_and_the_call_goes_on(tmp_path: Path, era: str) -> None:
     with terminal(tmp_path, "--era", era, "ask_form") as user:
         user.expect("Fill in the form?")
@@ -110,7 +110,7 @@ def test_a_question_that_the_server_cancels_ends_its_prompt(tmp_path: Path) -> N
     assert "The question was cancelled" in user.shown
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_questions_at_the_same_time_are_asked_one_after_the_other(tmp_path: Path, era: str) -> None:
     asked = "? servers, for ask_together"
     with terminal(tmp_path, "--era", era, "ask_together") as user:

@@ -11,10 +11,10 @@ from mcp_progress_monitor.paths import SERVER_SETTINGS
 from mcp_progress_monitor.sessions.settings_file import SettingsFile
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, ServerSettings
+from tests.eras import IN_SHORT
 from tests.integration.asking_server import SOURCE
 from tests.integration.commands import Run, calling, run
 
-ERAS = ("handshake", "per-request")
 BY_KIND = {
     "fields": {"name": "Ada", "age": 36, "size": "large"},
     "form": {"accept": {}},
@@ -41,7 +41,7 @@ def reported(ran: Run) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_nobody_to_ask_is_a_no_and_nothing_hangs(tmp_path: Path, era: str) -> None:
     ran = call(tmp_path, "--era", era, "ask_form")
     assert ran.code == 0
@@ -51,7 +51,7 @@ def test_nobody_to_ask_is_a_no_and_nothing_hangs(tmp_path: Path, era: str) -> No
     assert "--answers FILE" in ran.err
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_a_form_is_filled_in_by_the_names_of_its_fields(
     tmp_path: Path, file: Path, era: str
 ) -> None:
@@ -62,7 +62,7 @@ def test_a_form_is_filled_in_by_the_names_of_its_fields(
     assert f"accepted: by {file}, $.fields" in ran.err
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_questions_are_events_and_answered_from_the_file(
     tmp_path: Path, file: Path, era: str
 ) -> None:
@@ -96,7 +96,7 @@ def test_where_a_refusal_cannot_be_said_it_ends_the_call(tmp_path: Path) -> None
     assert ran.only("error")[0]["message"] == "Refused: User rejected sampling request"
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_rounds_are_answered_in_order(tmp_path: Path, file: Path, era: str) -> None:
     file.write_text('[{"decline": true}, {"cancel": true}, {"decline": true}]')
     ran = call(tmp_path, "--era", era, "ask_rounds", "--json", "--answer", str(file))
@@ -105,7 +105,7 @@ def test_rounds_are_answered_in_order(tmp_path: Path, file: Path, era: str) -> N
     assert ran.err == ""
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_an_answer_that_does_not_fit_is_reported_with_its_path(
     tmp_path: Path, file: Path, era: str
 ) -> None:
@@ -160,7 +160,7 @@ def test_a_question_that_the_server_cancels_hurts_nothing(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("fault", ["schema_is_text", "nested_object", "message_missing"])
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_a_faulty_question_gets_an_answer_and_the_call_its_end(
     tmp_path: Path, file: Path, era: str, fault: str
 ) -> None:
@@ -171,7 +171,7 @@ def test_a_faulty_question_gets_an_answer_and_the_call_its_end(
     assert ran.only("result")
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 @pytest.mark.parametrize(
     ("tool", "message"),
     [
@@ -199,7 +199,7 @@ def set_rules(tmp_path: Path, rules: QuestionRules) -> None:
     settings.put(demo_definition().fingerprint, ServerSettings(rules=rules))
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_rules_that_were_set_in_the_window_answer_and_are_reported(
     tmp_path: Path, file: Path, era: str
 ) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.eras import IN_SHORT
 from tests.integration import one_at_a_time
 from tests.integration.commands import Run, linux_only, run, start
 from tests.integration.terminals import Terminal
 from tests.patience import PATIENCE_S
 
-ERAS = ("handshake", "per-request")
 CTRL_C = b"\x03"
 
 
@@ -25,7 +25,7 @@ def demo(tmp_path: Path, *arguments: str) -> Run:
 
 
 class TestRead:
-    @pytest.mark.parametrize("era", ERAS)
+    @pytest.mark.parametrize("era", IN_SHORT)
     def test_it_is_a_job_with_progress_and_its_text_is_printed(
         self, tmp_path: Path, era: str
     ) -> None:
@@ -36,7 +36,7 @@ class TestRead:
         assert re.search(r"demo://report: (\d+) / 20 \(.*\)  Writing section \1 of 20\n", ran.err)
         assert "demo://report: 20 / 20 (100 %)  done in" in ran.err
 
-    @pytest.mark.parametrize("era", ERAS)
+    @pytest.mark.parametrize("era", IN_SHORT)
     def test_its_events_are_those_of_a_call(self, tmp_path: Path, era: str) -> None:
         arguments = ("demo://report", "--era", era, "--token", "mine", "--json")
         ran = demo(tmp_path, "read", *arguments)
@@ -77,7 +77,7 @@ class TestRead:
         assert len(ran.only("error")) == 1
 
     @linux_only
-    @pytest.mark.parametrize("era", ERAS)
+    @pytest.mark.parametrize("era", IN_SHORT)
     def test_ctrl_c_cancels_it(self, tmp_path: Path, era: str) -> None:
         arguments = ("--demo", "--data-dir", str(tmp_path), "--era", era)
         with Terminal("read", "demo://report", *arguments) as user:
@@ -99,7 +99,7 @@ class TestRead:
 
 
 class TestPrompt:
-    @pytest.mark.parametrize("era", ERAS)
+    @pytest.mark.parametrize("era", IN_SHORT)
     def test_its_messages_stand_below_their_roles(self, tmp_path: Path, era: str) -> None:
         ran = demo(tmp_path, "prompt", "greet", "--arg", "name=3", "--era", era)
         assert (ran.code, ran.out) == (0, "[user]\nGreet 3 in English.\n")
@@ -122,7 +122,7 @@ class TestPrompt:
 
 
 class TestRequest:
-    @pytest.mark.parametrize("era", ERAS)
+    @pytest.mark.parametrize("era", IN_SHORT)
     def test_any_method_is_a_job_and_its_result_is_json(self, tmp_path: Path, era: str) -> None:
         ran = demo(tmp_path, "request", "prompts/list", "--era", era)
         assert ran.code == 0
@@ -237,7 +237,7 @@ def test_a_command_listens_for_nothing(tmp_path: Path) -> None:
 
 
 class TestServerLog:
-    @pytest.mark.parametrize("era", ERAS)
+    @pytest.mark.parametrize("era", IN_SHORT)
     def test_a_server_is_asked_for_its_log_and_it_is_shown(self, tmp_path: Path, era: str) -> None:
         ran = demo(tmp_path, "call", "log_levels", "--era", era, "--server-log", "notice")
         assert ran.code == 0

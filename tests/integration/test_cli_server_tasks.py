@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.eras import IN_SHORT
 from tests.integration.commands import ROOT, Run, linux_only, run, start
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
-
-ERAS = ("handshake", "per-request")
 
 
 class Served(NamedTuple):
@@ -52,7 +51,7 @@ def serve(tmp_path: Path, started: list[subprocess.Popen[str]]) -> Callable[...,
     return begin
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_a_task_of_another_client_is_followed_to_its_result(
     serve: Callable[..., Served], era: str
 ) -> None:
@@ -69,7 +68,7 @@ def test_a_task_of_another_client_is_followed_to_its_result(
     assert served.tasks("follow", served.task).out == "Finished all 15 steps.\n"
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_how_a_task_is_can_be_asked_and_it_can_be_cancelled(
     serve: Callable[..., Served], era: str
 ) -> None:
@@ -111,7 +110,7 @@ def test_a_list_that_the_revision_has_not_is_refused_with_a_message(tmp_path: Pa
 
 
 @linux_only
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_who_stops_following_leaves_the_task_as_it_is(
     serve: Callable[..., Served], started: list[subprocess.Popen[str]], era: str
 ) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.eras import IN_SHORT
 from tests.integration.commands import Run, calling, linux_only, run, start
 from tests.integration.terminals import Terminal
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
 
-ERAS = ("handshake", "per-request")
 QUICK = ("--arg", "interval_s=0.05", "--arg", "poll_ms=50")
 CTRL_C = b"\x03"
 
@@ -24,7 +24,7 @@ def call(tmp_path: Path, *arguments: str) -> Run:
     return run(*calling("--data-dir", str(tmp_path / "data"), *arguments))
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_the_course_of_a_task_is_events_in_order(tmp_path: Path, era: str) -> None:
     ran = call(tmp_path, "--era", era, "task_work", "--task", "--arg", "steps=4", *QUICK, "--json")
     assert ran.code == 0
@@ -44,7 +44,7 @@ def test_the_course_of_a_task_is_events_in_order(tmp_path: Path, era: str) -> No
     assert kinds[-3:] == ["result", "closed", "summary"]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_a_task_is_reported_in_lines_and_its_result_printed(tmp_path: Path, era: str) -> None:
     ran = call(tmp_path, "--era", era, "task_work", "--task", "--arg", "steps=4", *QUICK)
     assert (ran.code, ran.out) == (0, "Finished all 4 steps.\n")
@@ -82,7 +82,7 @@ def test_a_server_that_makes_no_task_of_a_call_is_reported(tmp_path: Path) -> No
     assert "without creating a task (tool 'task_forbidden')" in ran.err
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 @pytest.mark.parametrize("how", ["rpc_error", "is_error"])
 def test_a_task_that_fails_ends_with_1_and_one_event(tmp_path: Path, era: str, how: str) -> None:
     arguments = ("task_fails", "--task", "--arg", f"how={how}", *QUICK, "--json")
@@ -93,7 +93,7 @@ def test_a_task_that_fails_ends_with_1_and_one_event(tmp_path: Path, era: str, h
     assert kinds.count("result") == (how == "is_error")
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_a_task_that_asks_is_answered_and_goes_on(tmp_path: Path, era: str) -> None:
     file = tmp_path / "answers.json"
     file.write_text('{"fields": {"name": "Ada"}, "form": {"decline": true}}')
@@ -142,7 +142,7 @@ def test_who_leaves_at_once_can_hear_of_the_end_later(tmp_path: Path) -> None:
 
 
 @linux_only
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", IN_SHORT)
 def test_a_task_that_was_left_is_listed_and_picked_up(
     tmp_path: Path, era: str, started: list[subprocess.Popen[str]]
 ) -> None:

@@ -161,7 +161,7 @@ def check_lines(sandbox: Sandbox, seed: int, count: int) -> int:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="lines are for POSIX shells")
 def test_copied_lines_run_nothing_that_a_server_wrote(sandbox: Sandbox) -> None:
-    assert check_lines(sandbox, 1, 8) > 50
+    assert check_lines(sandbox, 1, 3) > 18
 
 
 @pytest.mark.campaign

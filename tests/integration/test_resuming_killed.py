@@ -178,7 +178,7 @@ def _survives(programs: Programs, rounds: int) -> None:
 
 
 def test_an_export_that_is_killed_again_and_again_is_completed(programs: Programs) -> None:
-    _survives(programs, 12)
+    _survives(programs, 5)
 
 
 @pytest.mark.campaign

@@ -71,7 +71,10 @@ def _bare(request: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("role", "restored"),
-    [("begin", ("Resumable", 10, 2)), ("begin-and-go-on", ("Resumable", 5, 2))],
+    [
+        pytest.param("begin", ("Resumable", 10, 2), marks=pytest.mark.campaign),
+        ("begin-and-go-on", ("Resumable", 5, 2)),
+    ],
 )
 def test_an_export_whose_window_was_killed_completes_with_every_chunk_once(
     data_dir: Path, role: str, restored: tuple[str, int, int]

@@ -191,7 +191,7 @@ def _has_chains(folder: Path) -> bool:
 
 
 def test_a_token_that_was_saved_survives_a_kill(victims: Victims, data_dir: Path) -> None:
-    _survives(victims, data_dir, 20)
+    _survives(victims, data_dir, 8)
 
 
 @pytest.mark.campaign

@@ -218,12 +218,12 @@ def test_tasks_rounds_and_questions_leave_nothing_behind() -> None:
     wire = Dialogue(Tracker(RowLimits(ended=50)))
     sizes = []
     for _ in range(3):
-        _dealings(wire, 150)
+        _dealings(wire, 60)
         wire.reconnect()  # what a conversation remembers is bounded by more than these
         sizes.append(_bytes_of_ours())
     assert wire.tracker.open_count == 0
     assert len(wire.tracker.jobs()) == 50
-    assert sizes[-1] - sizes[-2] < 150 * 4
+    assert sizes[-1] - sizes[-2] < 60 * 4
 
 
 @pytest.mark.usefixtures("_traced")
