@@ -41,6 +41,7 @@ _UNSEEN = re.compile(
 The joiners U+200C and U+200D stay: scripts and emoji need them.
 """
 _SHORT_ESCAPES: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_MARKDOWN: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@&"})
 _SUMMARY_DEPTH: Final = 2
 _SUMMARY_ITEMS: Final = 12
 _SUMMARY_STRING: Final = 60
@@ -279,6 +280,11 @@ def _escape(match: re.Match[str]) -> str:
 def _escape_but_lines(match: re.Match[str]) -> str:
     """As `_escape`, but line feeds and tabs stay."""
     return match[0] if match[0] in "\n\t" else _escape(match)
+
+
+def markdown(text: str) -> str:
+    """Text of one line as Markdown that shows it as it is."""
+    return visible(text).translate(_MARKDOWN)
 
 
 def elide(text: str, limit: int) -> str:

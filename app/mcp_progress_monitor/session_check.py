@@ -23,7 +23,8 @@ from mcp_progress_monitor.checking.report import (
     ReportedResult,
 )
 from mcp_progress_monitor.checking.results import SEVERITIES
-from mcp_progress_monitor.cli.check import RecordingCheck, as_text
+from mcp_progress_monitor.checking.text import as_text
+from mcp_progress_monitor.cli.check import RecordingCheck
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine

@@ -17,8 +17,21 @@ if TYPE_CHECKING:
 VERSION: Final = 1  # of the JSON report; members may be added, never removed or renamed
 
 
+class SourcePlace(NamedTuple):
+    """A line of the user's code; the path is relative to the repository, with forward slashes."""
+
+    path: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
 class ReportedResult(NamedTuple):
-    """One result as text, with its place; `line` is that of its first frame in the recording."""
+    """One result as text, with its place; `line` is that of its first frame in the recording.
+
+    `definition` is where the code defines the tool that was called, if that was looked for.
+    """
 
     rule: str
     level: Level
@@ -37,6 +50,7 @@ class ReportedResult(NamedTuple):
     fingerprint: str
     line: int = 1
     is_new: bool = True
+    definition: SourcePlace | None = None
 
     @property
     def place(self) -> str:
@@ -58,9 +72,22 @@ UNTESTED: Final = (
 )
 
 
+class CheckedJob(NamedTuple):
+    """A job of a recording, for a table; the times in seconds, the state as text."""
+
+    id: int
+    server: str
+    name: str
+    state: str
+    duration_s: float
+    ticks: int
+
+
 class CheckedFile(NamedTuple):
     """A recording and its results.
 
+    `artifact` is its path relative to the repository, or its name where it lies elsewhere.
+    `listed_jobs` are the first of its jobs.
     `dropped` results were only counted; `unchecked` messages were not compared with a schema.
     `notes` are about the recording itself, such as that it is damaged or a script changed it.
     """
@@ -76,6 +103,8 @@ class CheckedFile(NamedTuple):
     duration_s: float = 0.0
     begun_when: float | None = None
     notes: tuple[str, ...] = ()
+    artifact: str = ""
+    listed_jobs: tuple[CheckedJob, ...] = ()
 
     @property
     def tested(self) -> int:
@@ -84,12 +113,22 @@ class CheckedFile(NamedTuple):
 
 
 class Report(NamedTuple):
-    """All files of a run, which new results of level `fail_on` or above fail; None for never."""
+    """All files of a run, which new results of level `fail_on` or above fail; None for never.
+
+    `script` is the file of the repository that the server was started from, empty if unknown.
+    """
 
     program: str
     version: str
     files: tuple[CheckedFile, ...]
     fail_on: Level | None = Level.ERROR
+    script: str = ""
+
+    def place(self, result: ReportedResult) -> SourcePlace | None:
+        """The place in the repository at which to show a result."""
+        if result.definition is None and self.script:
+            return SourcePlace(self.script, 1)
+        return result.definition
 
     def fails(self, result: ReportedResult) -> bool:
         if self.fail_on is None or not result.is_new:
@@ -198,6 +237,7 @@ def _result(result: ReportedResult) -> dict[str, Any]:
         "server": result.server,
         "connection": result.connection,
         "job": result.job,
+        "definition": result.definition and result.definition._asdict(),
         "method": result.method or None,
         "name": result.title or None,
         "revision": result.revision,

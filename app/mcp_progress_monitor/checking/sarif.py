@@ -11,10 +11,16 @@ from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.rules import RULES
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.checking.report import CheckedFile, Report, ReportedResult
+    from mcp_progress_monitor.checking.report import (
+        CheckedFile,
+        Report,
+        ReportedResult,
+        SourcePlace,
+    )
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _SPECIFICATION: Final = "https://modelcontextprotocol.io/specification"
+_ROOT: Final = "%SRCROOT%"
 _FINGERPRINT: Final = "mcpFinding/v1"
 
 
@@ -30,13 +36,16 @@ def as_sarif(report: Report) -> str:
             }
         },
         "columnKind": "utf16CodeUnits",
+        "originalUriBaseIds": {
+            _ROOT: {"description": {"text": "The repository of the server's code"}}
+        },
         "artifacts": [
-            {"location": {"uri": _uri(file)}, "description": {"text": "Recording of a session"}}
+            {"location": _uri(file), "description": {"text": "Recording of a session"}}
             for file in report.files
         ],
         "invocations": [{"executionSuccessful": not report.untested, **_notifications(report)}],
         "results": [
-            _result(result, file, index, places[result.rule])
+            _result(result, file, index, places[result.rule], report.place(result))
             for index, file in enumerate(report.files)
             for result in by_level(file.results)
         ],
@@ -49,7 +58,7 @@ def _notifications(report: Report) -> dict[str, Any]:
     """Notes on the files, and on results that were left out."""
     found: list[dict[str, Any]] = []
     for index, file in enumerate(report.files):
-        artifact = {"artifactLocation": {"uri": _uri(file), "index": index}}
+        artifact = {"artifactLocation": {**_uri(file), "index": index}}
         locations = [{"physicalLocation": artifact}]
         found += [
             {
@@ -93,8 +102,16 @@ def _letters(title: str) -> str:
     return "".join(char if char.isalnum() else " " for char in title)
 
 
-def _result(result: ReportedResult, file: CheckedFile, index: int, rule: int) -> dict[str, Any]:
-    artifact = {"uri": _uri(file), "index": index}
+def _result(
+    result: ReportedResult, file: CheckedFile, index: int, rule: int, place: SourcePlace | None
+) -> dict[str, Any]:
+    message: dict[str, Any] = {
+        "artifactLocation": {**_uri(file), "index": index},
+        "region": {"startLine": result.line},
+    }
+    code = place and {"artifactLocation": _located(place.path), "region": {"startLine": place.line}}
+    number = result.frames[0]
+    related = {"id": 0, "message": {"text": f"Message {number}"}, "physicalLocation": message}
     return {
         "ruleId": result.rule,
         "ruleIndex": rule,
@@ -102,10 +119,7 @@ def _result(result: ReportedResult, file: CheckedFile, index: int, rule: int) ->
         "message": {"text": f"{result.text} ({result.by}: {result.place})"},
         "locations": [
             {
-                "physicalLocation": {
-                    "artifactLocation": artifact,
-                    "region": {"startLine": result.line},
-                },
+                "physicalLocation": code or message,
                 "logicalLocations": [
                     {
                         "name": result.title or result.server,
@@ -115,6 +129,7 @@ def _result(result: ReportedResult, file: CheckedFile, index: int, rule: int) ->
                 ],
             }
         ],
+        **({"relatedLocations": [related]} if code else {}),
         "partialFingerprints": {_FINGERPRINT: result.fingerprint},
         "occurrenceCount": result.times,
         "baselineState": "new" if result.is_new else "unchanged",
@@ -123,11 +138,15 @@ def _result(result: ReportedResult, file: CheckedFile, index: int, rule: int) ->
             "by": result.by,
             "server": result.server,
             "job": result.job,
-            "firstFrame": result.frames[0],
+            "firstFrame": number,
             "lastFrame": result.last,
         },
     }
 
 
-def _uri(file: CheckedFile) -> str:
-    return urllib.parse.quote(file.path.replace("\\", "/"), safe="/:")
+def _uri(file: CheckedFile) -> dict[str, str]:
+    return _located(file.artifact)
+
+
+def _located(path: str) -> dict[str, str]:
+    return {"uri": urllib.parse.quote(path), "uriBaseId": _ROOT}

@@ -11,37 +11,41 @@ from array import array
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import __version__, formatting
+from mcp_progress_monitor.checking.annotations import as_annotations
 from mcp_progress_monitor.checking.connection import Evidence
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.junit import as_junit
+from mcp_progress_monitor.checking.markdown import as_markdown
 from mcp_progress_monitor.checking.report import (
     UNTESTED,
     Baseline,
     CheckedFile,
+    CheckedJob,
     CheckedServer,
     Report,
-    ReportedResult,
     as_json,
-    by_level,
     checked,
     read_baseline,
 )
 from mcp_progress_monitor.checking.sarif import as_sarif
+from mcp_progress_monitor.checking.text import as_text
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import check_filter
 from mcp_progress_monitor.cli.output.stdout import show_warnings, write_out
+from mcp_progress_monitor.cli.repository import Repository
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.exports.frames import chosen
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.findings import rules
-from mcp_progress_monitor.findings.advice import ADVICE, Needs
+from mcp_progress_monitor.findings.advice import Needs
 from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
+from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -54,9 +58,8 @@ if TYPE_CHECKING:
 
 _SLICE_S: Final = 0.2
 _SHOWN_ERRORS: Final = 10
-_SHOWN_PLACES: Final = 20  # listed findings with the same text; other formats list all
+_LISTED_JOBS: Final = 100
 _NAMES: Final = 400  # characters of a list of tools
-_SHOWN_TEXTS: Final = 5  # listed texts of one rule
 
 
 def check_recordings(common: CommonOptions, order: CheckOrder) -> int:
@@ -69,10 +72,16 @@ def check_recordings(common: CommonOptions, order: CheckOrder) -> int:
     for option, text in (("--filter", order.where), *(("--expect", text) for text in order.expect)):
         check_filter(option, text)
     baseline = Baseline() if order.baseline is None else _read_baseline(order.baseline)
-    files = [_check_file(path, order, baseline) for path in order.files]
-    report = Report(APPLICATION, __version__, tuple(files), order.fails_from)
-    text = _WRITERS[order.form](report)
-    write_out([text.encode(errors="replace")], order.output)
+    repository = Repository(order.source)
+    files = repository.located([_check_file(path, order, baseline) for path in order.files])
+    files = [
+        file._replace(artifact=repository.artifact(path))
+        for file, path in zip(files, order.files, strict=True)
+    ]
+    script = repository.script_of(common)
+    report = Report(APPLICATION, __version__, tuple(files), order.fails_from, script)
+    for form, target in ((order.form, order.output), *order.reports):
+        write_out([_WRITERS[form](report).encode(errors="replace")], target)
     return ExitCode.FINDINGS if report.is_failed else ExitCode.DONE
 
 
@@ -140,7 +149,16 @@ class RecordingCheck:
             playback.length_s,
             playback.begun_when,
             tuple(each.as_text() for each in playback.errors[:_SHOWN_ERRORS]),
+            path,
+            tuple(self._jobs()),
         )
+
+    def _jobs(self) -> Iterator[CheckedJob]:
+        jobs = self._playback.jobs
+        for id_ in itertools.islice(jobs.ids(), _LISTED_JOBS):
+            if (job := jobs.snapshot(id_)) is not None:
+                state, name = job_texts.state(job), job_texts.name(job)
+                yield CheckedJob(id_, job.server, name, state, job.elapsed_s, job.tick_count)
 
     def expect(self, order: CheckOrder) -> None:
         """Add findings for expectations of the user that the session does not meet."""
@@ -258,118 +276,11 @@ def _line_ends(path: Path) -> Iterator[int]:
             yield end
 
 
-def as_text(report: Report) -> str:
-    """The report for people: the most severe findings first, with the rule and the fix."""
-    lines: list[str] = []
-    for file in report.files:
-        lines += _file_lines(report, file)
-    counts = report.counts()
-    total = ", ".join(
-        formatting.count(counts[level], level.value) for level in counts if counts[level]
-    )
-    lines.append(" ".join((f"{total or 'No findings'}.", _conclusion(report), *_left_out(report))))
-    return "\n".join(map(formatting.visible, lines)) + "\n"
-
-
-def _conclusion(report: Report) -> str:
-    if report.untested:
-        return f"Not passed: nothing was tested in {', '.join(report.untested)}."
-    if report.is_failed and report.fail_on is not None:
-        failing_ones = sum(map(report.fails, report.results))
-        return f"Failed: {formatting.count(failing_ones, 'new finding')} at or above --fail-on."
-    return "Passed."
-
-
-def _left_out(report: Report) -> Iterable[str]:
-    """The summary's part on tools that no call tested."""
-    for each in report.results:
-        if each.rule == rules.NOT_CALLED.id:
-            yield f"{each.text.partition(',')[0]}."
-
-
-def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
-    frames, jobs = formatting.count(file.frames, "message"), formatting.count(file.jobs, "job")
-    yield f"{file.path}: {frames}, {jobs}"
-    for server in file.servers:
-        state = server.rules
-        yield (
-            f"  {server.name} ({', '.join(server.revisions) or 'no revision negotiated'}): "
-            f"{formatting.count(state.tried, 'rule')} tested, {len(state.passed)} passed, "
-            f"{len(state.broken)} violated, {len(state.not_applicable)} not applicable"
-        )
-    for note in file.notes:
-        yield f"  Note: {note}"
-    for results in _by_rule(file.results):
-        yield ""
-        yield from _rule_lines(results)
-    if file.dropped:
-        yield ""
-        yield f"  {formatting.number(file.dropped)} more results were counted but not listed."
-    if file.unchecked:
-        left = formatting.count(file.unchecked, "message")
-        yield f"  Not validated against the official schema: {left} (too large, or out of time)."
-    yield ""
-
-
-def _by_rule(results: Sequence[ReportedResult]) -> Iterable[list[ReportedResult]]:
-    """The results grouped by rule, level and source, which share advice; most severe first."""
-    found: dict[tuple[str, str, str], list[ReportedResult]] = {}
-    for result in by_level(results):
-        found.setdefault((result.level.value, result.rule, result.source), []).append(result)
-    return found.values()
-
-
-def _rule_lines(results: list[ReportedResult]) -> Iterable[str]:
-    """The texts with their places, counted if there are several, then the rule's advice."""
-    result = results[0]
-    advice = ADVICE[result.rule]
-    head, texts = f"  {result.level.value} {result.rule}", _by_text(results)
-    count = f" ({formatting.number(len(results))} findings)" if len(results) > 1 else ""
-    if len(texts) == 1:
-        yield f"{head}: {result.text}{count}"
-        yield from _places(results)
-    else:
-        yield f"{head}: {advice.title}{count}"
-        for text, of_text in itertools.islice(texts.items(), _SHOWN_TEXTS):
-            yield f"    {text}"
-            yield from (f"  {line}" for line in _places(of_text))
-        if len(texts) > _SHOWN_TEXTS:
-            yield f"    and {formatting.count(len(texts) - _SHOWN_TEXTS, 'more text')}"
-    yield f"    Required since {advice.since}: {advice.due}"
-    yield f"    Source: {result.source} ({advice.certainty.value})"
-    yield f"    Fix: {advice.fix}"
-    for name, call in (("Python", advice.python), ("TypeScript", advice.typescript)):
-        if call:
-            yield f"      {name}: {' '.join(call.split())}"
-
-
-def _places(results: list[ReportedResult]) -> Iterable[str]:
-    for each in results[:_SHOWN_PLACES]:
-        yield f"    {_place(each)}"
-    if len(results) > _SHOWN_PLACES:
-        yield f"    and {formatting.number(len(results) - _SHOWN_PLACES)} more"
-
-
-def _by_text(results: list[ReportedResult]) -> dict[str, list[ReportedResult]]:
-    found: dict[str, list[ReportedResult]] = {}
-    for result in results:
-        found.setdefault(result.text, []).append(result)
-    return found
-
-
-def _place(result: ReportedResult) -> str:
-    """Say who violated the rule, where, how often, and in which frames."""
-    known = "" if result.is_new else ", known"
-    job = "" if result.job is None else f", job {result.job}"
-    first, last = result.frames[0], result.last
-    frames = f"frame {first}" if first == last else f"frames {first} to {last}"
-    times = "" if result.times == 1 else f"{formatting.count(result.times, 'time')}, "
-    return f"By the {result.by} in {result.place}{job}: {times}{frames}{known}"
-
-
 _WRITERS: Final[dict[str, Callable[[Report], str]]] = {
     "text": as_text,
     "json": as_json,
     "sarif": as_sarif,
     "junit": as_junit,
+    "markdown": as_markdown,
+    "github": as_annotations,
 }

@@ -174,6 +174,7 @@ Examples:
   mcp-progress-monitor check night.mcprec
   mcp-progress-monitor check night.mcprec --fail-on warning --max-duration 60
   mcp-progress-monitor check *.mcprec --format sarif -o findings.sarif
+  mcp-progress-monitor check --report sarif=findings.sarif --source src -- python server.py
   mcp-progress-monitor check night.mcprec --format json -o baseline.json
   mcp-progress-monitor check night.mcprec --baseline baseline.json
   mcp-progress-monitor check night.mcprec --expect 'method == "notifications/progress"'

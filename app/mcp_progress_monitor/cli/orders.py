@@ -30,7 +30,7 @@ from mcp_progress_monitor.snapshots.limits import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mcp_progress_monitor.engine.call import AutoResume
     from mcp_progress_monitor.findings.finding import Level
@@ -51,6 +51,22 @@ _OUTPUT: Final = option(
     metavar="FILE",
     help="Write to FILE instead of standard output (-).",
 )
+
+
+REPORT_FORMS: Final = ("text", "json", "sarif", "junit", "markdown", "github")
+
+
+def _report_files(
+    ctx: click.Context, param: click.Parameter, values: Sequence[str]
+) -> tuple[tuple[str, Path], ...]:
+    """Split every `FORMAT=FILE`."""
+    pairs = [value.partition("=") for value in values]
+    for text, (form, _, file) in zip(values, pairs, strict=True):
+        if form not in REPORT_FORMS or not file:
+            known = ", ".join(REPORT_FORMS)
+            message = f"{text!r} is not FORMAT=FILE with one of the formats {known}."
+            raise click.BadParameter(message, ctx, param)
+    return tuple((form, Path(file)) for form, _, file in pairs)
 
 
 def _idle_timeout(idle_s: float) -> Any:
@@ -474,10 +490,24 @@ class CheckOrder(Order):
     files: tuple[Path, ...] = argument(metavar="[FILE]...", nargs=-1, type=A_PATH)
     form: str = option(
         "--format",
-        type=click.Choice(("text", "json", "sarif", "junit")),
+        type=click.Choice(REPORT_FORMS),
         default="text",
-        help="Write text (the default), JSON, SARIF 2.1.0 for code hosts, or JUnit XML for CI"
-        " servers.",
+        help="Write text (the default), JSON, SARIF 2.1.0 for code hosts, JUnit XML for CI"
+        " servers, Markdown with tables of findings and jobs, or annotations for GitHub.",
+    )
+    reports: tuple[tuple[str, Path], ...] = option(
+        "--report",
+        callback=_report_files,
+        metavar="FORMAT=FILE",
+        multiple=True,
+        help="Also write the report in this format to a file. Repeatable.",
+    )
+    source: Path | None = option(
+        "--source",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Read the server's code in this folder (Python, TypeScript, JavaScript or Go) to"
+        " report findings at the definition of their tool. Nothing of it is run.",
     )
     fail_on: str = option(
         "--fail-on",

@@ -31,7 +31,6 @@ _FIRST: Final = 3
 _LAST: Final = 5
 _FINDINGS: Final = 20
 _READ: Final = 64 * 1024  # bytes of a message: redacted before it is cut
-_INLINE: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@"})
 
 
 def issue_text(finding: ReportedResult, frame: Frame | None, redaction: Redaction) -> str:
@@ -141,7 +140,7 @@ def _quoted(frame: Frame, redaction: Redaction) -> tuple[list[str], str]:
 
 def _plain(text: str, redaction: Redaction) -> str:
     """A server's text on one line, with Markdown escaped."""
-    return formatting.visible(" ".join(redaction.text(text).split())).translate(_INLINE)
+    return formatting.markdown(" ".join(redaction.text(text).split()))
 
 
 def _fenced(code: str, language: str) -> list[str]:

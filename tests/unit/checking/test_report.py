@@ -45,12 +45,16 @@ def checked(rule: str = "PROG-3", level: Level = Level.ERROR, **more: Any) -> Re
 
 
 def report(
-    results: Sequence[ReportedResult], fail_on: Level | None = Level.ERROR, **more: Any
+    results: Sequence[ReportedResult],
+    fail_on: Level | None = Level.ERROR,
+    script: str = "",
+    **more: Any,
 ) -> Report:
     """A report of one file with one server."""
     server = CheckedServer("files", ("2025-11-25",), STATE, {"copy": "d1"})
+    more = {"artifact": "a b.mcprec"} | more
     file = CheckedFile("a b.mcprec", 20, 1, tuple(results), (server,), **more)
-    return Report("mcp-progress-monitor", "1.0", (file,), fail_on)
+    return Report("mcp-progress-monitor", "1.0", (file,), fail_on, script)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ checked here member by member.
 import json
 from typing import Any, Final
 
-from mcp_progress_monitor.checking.report import UNTESTED, CheckedFile
+from mcp_progress_monitor.checking.report import UNTESTED, CheckedFile, SourcePlace
 from mcp_progress_monitor.checking.sarif import as_sarif
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.finding import Level
@@ -15,7 +15,7 @@ from tests.unit.checking.test_report import checked, report
 
 ALLOWED: Final = {
     "log": {"$schema", "version", "runs"},
-    "run": {"tool", "columnKind", "artifacts", "invocations", "results"},
+    "run": {"tool", "columnKind", "originalUriBaseIds", "artifacts", "invocations", "results"},
     "driver": {"name", "version", "informationUri", "rules"},
     "rule": {
         "id",
@@ -39,6 +39,9 @@ ALLOWED: Final = {
     },
 }
 """The members that are written; the schema allows no others than those of the standard."""
+
+
+RECORDING: Final = {"uri": "a%20b.mcprec", "uriBaseId": "%SRCROOT%", "index": 0}
 
 
 def _run(*results: Any, **more: Any) -> dict[str, Any]:
@@ -77,7 +80,7 @@ def test_a_result_names_its_rule_and_place() -> None:
     assert first["partialFingerprints"] == {"mcpFinding/v1": "f1"}
     (location,) = first["locations"]
     physical = location["physicalLocation"]
-    assert physical["artifactLocation"] == {"uri": "a%20b.mcprec", "index": 0}
+    assert physical["artifactLocation"] == RECORDING
     assert physical["region"] == {"startLine": 8}
     assert run["artifacts"][0]["location"]["uri"] == "a%20b.mcprec"
     (logical,) = location["logicalLocations"]
@@ -89,7 +92,7 @@ def test_what_has_to_be_known_of_a_file_is_a_note_about_it() -> None:
     (said,) = invocation["toolExecutionNotifications"]
     assert (said["level"], said["message"]["text"]) == ("note", "Changed by the script faults.txt")
     (place,) = said["locations"]
-    assert place["physicalLocation"]["artifactLocation"] == {"uri": "a%20b.mcprec", "index": 0}
+    assert place["physicalLocation"]["artifactLocation"] == RECORDING
 
 
 def test_a_run_in_which_nothing_was_tested_did_not_succeed() -> None:
@@ -105,3 +108,25 @@ def test_what_was_left_out_is_reported() -> None:
     (said,) = invocation["toolExecutionNotifications"]
     assert said["message"]["text"].startswith("1,234 more results")
     assert _run()["invocations"] == [{"executionSuccessful": True}]
+
+
+def test_a_result_stands_at_its_tool_else_at_the_script_with_its_message_beside() -> None:
+    found = checked(definition=SourcePlace("src/a tool.py", 12))
+    first, second = _run(found, checked(fingerprint="f2"), script="server.py")["results"]
+    places = [each["locations"][0]["physicalLocation"] for each in (first, second)]
+    assert places == [
+        {
+            "artifactLocation": {"uri": "src/a%20tool.py", "uriBaseId": "%SRCROOT%"},
+            "region": {"startLine": 12},
+        },
+        {
+            "artifactLocation": {"uri": "server.py", "uriBaseId": "%SRCROOT%"},
+            "region": {"startLine": 1},
+        },
+    ]
+    for each in (first, second):
+        assert set(each) == ALLOWED["result"] | {"relatedLocations"}
+        (related,) = each["relatedLocations"]
+        assert related["message"]["text"] == "Message 7"
+        message = related["physicalLocation"]
+        assert message == {"artifactLocation": RECORDING, "region": {"startLine": 8}}

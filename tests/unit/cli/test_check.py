@@ -88,13 +88,47 @@ def test_what_a_script_changed_is_reported_in_every_report(
         assert "Changed by the script faults.txt" in said.err
 
 
-@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit"])
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "markdown", "github"])
 def test_every_format_goes_to_a_file_as_well(form: str, tmp_path: Path) -> None:
     target = tmp_path / "report"
     assert run(BROKEN, NEAR, "--format", form, "--output", target) == 7
     text = target.read_text("utf-8")
     assert "PROG-3" in text
     assert text.endswith("\n")
+
+
+def test_several_reports_are_written_in_one_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "a.sarif", tmp_path / "b.xml"
+    assert run(BROKEN, "--report", f"sarif={first}", "--report", f"junit={second}") == 7
+    assert capsys.readouterr().out.endswith("--fail-on.\n")
+    assert json.loads(first.read_text("utf-8"))["version"] == "2.1.0"
+    assert second.read_text("utf-8").startswith("<?xml")
+    assert run(BROKEN, "--report", "pdf=x") == 2
+    assert "is not FORMAT=FILE" in capsys.readouterr().err
+
+
+def test_findings_stand_at_the_definition_of_their_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    code = tmp_path / "src" / "server.py"
+    code.parent.mkdir()
+    code.write_text("mcp = 1\n@mcp.tool()\ndef work(): ...\n", "utf-8")
+    monkeypatch.chdir(code.parent)
+    assert run(BROKEN, "--source", ".", "--report", "sarif=out.sarif") == 7
+    assert "By the server in tools/call work (src/server.py:3), job 1" in capsys.readouterr().out
+    text = Path("out.sarif").read_text("utf-8")
+    (result,) = json.loads(text)["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "src/server.py"
+    assert place["region"] == {"startLine": 3}
+    assert str(tmp_path) not in text
+    assert str(FOLDER) not in text
+    code.write_text("", "utf-8")
+    assert run(BROKEN, "--source", ".") == 7
+    assert "Note: No definition was found in . of: work" in capsys.readouterr().out
 
 
 def test_only_what_is_new_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
