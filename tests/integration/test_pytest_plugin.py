@@ -2,12 +2,10 @@
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 import time
 import tomllib
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -245,50 +243,6 @@ def test_a_recording_in_which_nothing_was_tested_has_no_findings_to_trust(
         recording.findings()
     with pytest.raises(UserError, match="Nothing was tested"):
         recording.assert_no_findings()
-
-
-# The workflow of the manual
-
-
-def _steps() -> dict[str, str]:
-    """The shell commands of the workflow, by the names of their steps."""
-    text = (ROOT / "docs" / "mcp-check.yml").read_text("utf-8")
-    found = {}
-    for step in re.split(r"^ {6}- ", text, flags=re.MULTILINE)[1:]:
-        name, run_ = re.search(r"name: (.*)", step), re.search(r"run: (.*)", step, re.DOTALL)
-        if name and run_:
-            found[name[1]] = re.sub(r"^(\|\n)? *", "", run_[1], flags=re.MULTILINE)
-    return found
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="the workflow runs on Linux")
-def test_the_workflow_of_the_manual_does_its_work(tmp_path: Path) -> None:
-    steps = _steps()
-    assert steps.pop("Install").split() == ["pip", "install", "./mcp-progress-monitor"]
-    assert list(steps) == ["Record sessions", "Write reports", "Check"]
-    (tmp_path / "server.py").write_text(_SERVER)
-    programs = {"mcp-progress-monitor": PROGRAM, "python": (sys.executable,)}
-    for name, message in programs.items():
-        path = tmp_path / name
-        path.write_text(f'#!/bin/sh\nexec {shlex.join(message)} "$@"\n')
-        path.chmod(0o700)
-    places = {
-        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT / "app"),
-    }
-    for commands in steps.values():
-        ran = subprocess.run(
-            ["/bin/sh", "-e", "-c", commands],
-            cwd=tmp_path,
-            env={**os.environ, **places},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert len(list((tmp_path / "recordings").glob("*.mcprec"))) == 2
-    assert '"version": "2.1.0"' in (tmp_path / "reports" / "findings.sarif").read_text("utf-8")
-    assert ET.parse(tmp_path / "reports" / "junit.xml").getroot().tag == "testsuites"  # noqa: S314
 
 
 def test_the_fixtures_of_the_manual_exist() -> None:

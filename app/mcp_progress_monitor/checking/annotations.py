@@ -24,14 +24,15 @@ _PROPERTY: Final = _DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def as_annotations(report: Report) -> str:
-    """The new findings, the most severe first, at the code that they are about."""
+    """The new findings, the most severe first, each fault once, at the code that it is about."""
     return "".join(f"{line}\n" for line in _lines(report))
 
 
 def _lines(report: Report) -> Iterator[str]:
     for path in report.untested:
         yield _command("error", f"{UNTESTED}.", title=path)
-    found = by_level([each for each in report.results if each.is_new])
+    by_fault = {each.fingerprint: each for each in report.results if each.is_new}
+    found = by_level(list(by_fault.values()))
     for level, command in _COMMANDS.items():
         of_level = [each for each in found if each.level is level]
         shown = of_level if len(of_level) <= MOST else of_level[: MOST - 1]

@@ -8,7 +8,8 @@ from tests.unit.checking.test_report import checked, report
 
 def test_a_finding_is_annotated_at_the_definition_of_its_tool() -> None:
     found = checked(definition=SourcePlace("src/a,b.py", 12))
-    (line,) = as_annotations(report([found, checked(is_new=False)])).splitlines()
+    known = checked(is_new=False, fingerprint="f2")
+    (line,) = as_annotations(report([found, found._replace(job=2), known])).splitlines()
     assert line.startswith(
         "::error file=src/a%2Cb.py,line=12,title=PROG-3%3A Progress does not increase::"
         "Progress did not increase: 1 after 1 (server: tools/call copy)%0A"
@@ -31,7 +32,9 @@ def test_a_servers_text_is_no_command() -> None:
 
 def test_only_as_many_as_github_shows_are_written() -> None:
     found = [checked(fingerprint=str(number)) for number in range(MOST + 5)]
-    lines = as_annotations(report([*found, checked("PROG-9", Level.WARNING)])).splitlines()
+    lines = as_annotations(
+        report([*found, checked("PROG-9", Level.WARNING, fingerprint="w")])
+    ).splitlines()
     assert len(lines) == MOST + 1
     assert lines[MOST - 1] == "::error title=MCP::6 more findings of this level."
     assert lines[MOST].startswith("::warning ")
