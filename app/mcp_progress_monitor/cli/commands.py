@@ -31,6 +31,7 @@ from mcp_progress_monitor.cli.orders import (
     RawOrder,
     ReadOrder,
     ServersExportOrder,
+    StreamOrder,
     TapRemoveOrder,
     TapSessionOrder,
     TapsOrder,
@@ -597,6 +598,34 @@ def tap_list(invocation: Invocation, order: ListOrder) -> int:
     from mcp_progress_monitor.cli.servers.clients import list_taps
 
     return list_taps(invocation.common, in_json=order.as_json)
+
+
+_STREAM_EXAMPLES = """\b
+Examples:
+  ssh build.example mcp-progress-monitor tap stream | mcp-progress-monitor watch -
+  docker exec agent mcp-progress-monitor tap stream | mcp-progress-monitor open --follow -
+  mcp-progress-monitor tap stream /shared/recordings | gzip > evening.mcprec.gz
+"""
+
+
+@tap.command(
+    name="stream",
+    cls=OwnCommand,
+    epilog=_STREAM_EXAMPLES,
+    short_help="Print all live recordings as one, for another machine.",
+)
+@own_options
+@takes(StreamOrder)
+def tap_stream(invocation: Invocation, order: StreamOrder) -> int:
+    """Print all live recordings of this machine as one, as they grow.
+
+    Standard output is a recording, for "watch -" and "open --follow -" on another machine. It
+    begins with what the recordings have so far, and includes those that begin later. DIR is a
+    folder of recordings (default: this user's). Nothing is changed or sent to a server.
+    """
+    from mcp_progress_monitor.cli.stream import print_stream
+
+    return print_stream(invocation.common, order)
 
 
 _AGENTS_EXAMPLES = """\b

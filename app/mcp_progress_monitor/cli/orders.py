@@ -169,6 +169,18 @@ class WatchOrder(Order):
     as_json: bool = option("--json", is_flag=True, help="Write one JSON event per line.")
 
 
+class StreamOrder(Order):
+    """The options of `tap stream`."""
+
+    folder: Path | None = argument(metavar="[DIR]", type=A_PATH, required=False)
+    reads_marks: bool = option(
+        "--marks",
+        is_flag=True,
+        help="Read from standard input what the reader already has, and leave it out: lines #from"
+        " and #now of an earlier stream, up to an empty line.",
+    )
+
+
 class ServeOrder(Order):
     """The options of `serve`."""
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.engine.recorded_chunks import ChunkReceiver, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.protocol.facts import ConnectionClosed
-from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
 from mcp_progress_monitor.recording.folder import run_of
-from mcp_progress_monitor.recording.growing import GrowingRecording, SharedNumbering
+from mcp_progress_monitor.recording.growing import GrowingRecording
+from mcp_progress_monitor.recording.numbering import SharedNumbering, renumbered
+from mcp_progress_monitor.recording.sources import WatchedName, as_tap
 from mcp_progress_monitor.recording.timeline import FileBytes
 
 if TYPE_CHECKING:
@@ -71,8 +72,7 @@ class Tap:
     @property
     def about(self) -> JsonObject:
         """The header's description of the tap."""
-        found = self._recording.header.get("tap")
-        return found if isinstance(found, dict) else {}
+        return as_tap(self._recording.header)
 
     @property
     def parent_name(self) -> str:
@@ -130,32 +130,15 @@ class Tap:
         """Frames whose events name requests by the numbers used here."""
         if frames[0].channel is not Channel.EVENT:
             return frames
-        return [self._with_our_numbers(frame) for frame in frames]
-
-    def _with_our_numbers(self, frame: Frame) -> Frame:
-        if b'"request":' not in frame.raw:
-            return frame
-        try:
-            fields: Any = json.loads(frame.raw)
-        except (ValueError, RecursionError):
-            return frame
-        if not isinstance(fields, dict) or type(fields.get("request")) is not int:
-            return frame
-        fields["request"] = self.numbers.number_of(fields["request"])
-        return frame._replace(raw=json.dumps(fields).encode())
+        return [renumbered(frame, self.numbers.number_of) for frame in frames]
 
     def _name_of(self, connection: str) -> str:
         """The name used here for a connection of the recording."""
-        label, _, number = connection.rpartition("#")
         pid = self.about.get("pid")
-        name = f"{label or connection}@{pid if type(pid) is int else run_of(self.path)}"
-        if self.serial > 1:
-            name += f".{self.serial}"
-        number = number if number.isdigit() else "1"
-        if number != "1":  # each client session of an HTTP tap is a separate server
-            name += f"/{number}"
-        self.labels[name] = label or connection
-        return f"{name}#{number}"
+        owner = str(pid) if type(pid) is int else run_of(self.path)
+        name = WatchedName.of(connection, owner, self.serial)
+        self.labels[server_name(name.connection)] = name.label
+        return name.connection
 
     def _shift_us(self, part: RecordingPart) -> int:
         """The offset from a recording's times to our monotonic clock, in microseconds.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.folder import RecordingsFolder
-from mcp_progress_monitor.recording.format import SUFFIX
+from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 from mcp_progress_monitor.recording.growing import has_header
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ _READ_BYTES: Final = 64 * 1024
 _POLL_S: Final = 0.02
 _PREFIX: Final = "followed-"
 _NAME: Final = f"stdin{SUFFIX}"
+LONGEST_BANNER: Final = 64 * 1024
+_HEADER: Final = re.compile(rb"^" + re.escape(HEADER), re.MULTILINE)
+_BEGINS: Final = re.compile(rb"#|\d{4}-\d\d-\d\dT\d\d:|\d{9,11}\.\d{6} ")
+"""The beginning of a recording or an excerpt of one, which has no header."""
 _STARTING_S: Final = 60  # a younger folder without a lock may belong to a program that is starting
 
 
@@ -95,12 +100,27 @@ class Spool:
 
     def _copy(self) -> None:
         try:
+            head = self._past_banner()
             # `stream.read` would wait for that many bytes.
-            while data := os.read(self._stream.fileno(), _READ_BYTES):
+            while data := head or os.read(self._stream.fileno(), _READ_BYTES):
                 self._file.write(data)
+                head = b""
         except (OSError, ValueError) as error:
             self._error = _details(error, self._folder)
         self._is_over = True
+
+    def _past_banner(self) -> bytes:
+        """The first bytes, without what a shell on another machine printed before a header."""
+        head = b""
+        while len(head) < LONGEST_BANNER and not _BEGINS.match(head):
+            data = os.read(self._stream.fileno(), _READ_BYTES)
+            if not data:
+                break
+            head += data
+            found = _HEADER.search(head)
+            if found is not None:
+                return head[found.start() :]
+        return head
 
 
 def delete_abandoned_spools(folder: Path) -> None:

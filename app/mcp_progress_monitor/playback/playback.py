@@ -61,9 +61,14 @@ class Playback:
         self.timeline = Timeline()
         self._followed = followed
         self._reader = (
-            RecordingReader(path)
+            RecordingReader(path, self.timeline.note_numbering)
             if followed is None
-            else GrowingRecording(path, followed.is_over, on_part=self._add_part)
+            else GrowingRecording(
+                path,
+                followed.is_over,
+                on_part=self._add_part,
+                on_named=self.timeline.note_numbering,
+            )
         )
         for part in self._reader.parts:
             self._add_part(part)
@@ -94,10 +99,9 @@ class Playback:
 
     def _client_of(self, connection: str) -> str | None:
         """The client whose connection a tap recorded; None if we were the client."""
-        tap = self.header.get("tap")
-        if not isinstance(tap, dict):
-            return None
-        return self.servers.client_name(server_name(connection), tap) or UNKNOWN_CLIENT
+        name = server_name(connection)
+        tap = self._reader.tap_of(name)
+        return (self.servers.client_name(name, tap) or UNKNOWN_CLIENT) if tap else None
 
     # What there is
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import math
 import re
 import stat
@@ -12,7 +14,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
-from mcp_progress_monitor.recording.format import HEADER, LINE_FORMATS, NUMBER, SUFFIX, VERSION
+from mcp_progress_monitor.recording.format import HEADER, LINE_FORMATS, NOW, NUMBER, SUFFIX, VERSION
 from mcp_progress_monitor.recording.index import FrameSource
 from mcp_progress_monitor.recording.timeline import FileBytes
 
@@ -340,15 +342,23 @@ def first_stamp(part: RecordingPart) -> FrameStamp | None:
     """The stamp of the first frame; None if there is none within some kilobytes."""
     read = part.stamps.read
     head = FileBytes(part.path).read(part.begin, _NEAR)
-    return next(filter(None, map(read, head.split(b"\n"))), None)
+    for line in head.split(b"\n"):
+        if line.startswith(HEADER):  # of a recording in a stream, with its own origin of times
+            with contextlib.suppress(UserError):
+                read = read_header(part.path, line, part.size).stamps.read
+        elif (stamp := read(line)) is not None:
+            return stamp
+    return None
 
 
 def last_stamp(part: RecordingPart) -> FrameStamp | None:
     """The stamp of the last frame; None if there is none within some megabytes.
 
-    The last line counts although it may be incomplete.
+    The last line counts although it may be incomplete. In a stream, its newest time counts.
     """
     read, source = part.stamps.read, FileBytes(part.path)
+    if "stream" in part.fields:
+        read = read_now
     for reach in (_NEAR, _FAR):
         begin = max(part.begin, part.size - reach)
         lines = source.read(begin, part.size - begin).split(b"\n")
@@ -358,6 +368,30 @@ def last_stamp(part: RecordingPart) -> FrameStamp | None:
         if found is not None or begin == part.begin:
             return found
     return None
+
+
+def now_line(when: float, at: float) -> bytes:
+    """The line of a stream that says what time it is: `#now 2026-11-28T05:10:13.000000Z 12.5`."""
+    moment = datetime.datetime.fromtimestamp(round(when, 6), datetime.UTC)
+    return NOW + f"{moment.isoformat('T', 'microseconds')[:26]}Z {at:.6f}\n".encode()
+
+
+def read_now(line: bytes) -> FrameStamp | None:
+    """The times of a `now_line`; None for another line."""
+    found = _NOW.fullmatch(line)
+    if found is None:
+        return None
+    try:
+        when = datetime.datetime.fromisoformat(found[1].decode()).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return FrameStamp(_CLOCK, when, float(found[2]), len(line))
+
+
+_CLOCK: Final = FrameSource("", Channel.EVENT)
+_NOW: Final = re.compile(
+    re.escape(NOW) + rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) (-?\d{1,12}\.\d{6})\s*"
+)
 
 
 def missing_details(header: JsonObject, where: str = "") -> list[ErrorDetails]:

@@ -21,6 +21,10 @@ VERSION: Final = 2
 SUFFIX: Final = ".mcprec"
 HEADER: Final = b"#mcp-recording "
 NUMBER: Final = b"#number "
+FROM: Final = b"#from "
+OVER: Final = b"#over "
+NOW: Final = b"#now "
+"""Lines of a stream of recordings: whose lines follow, which has ended, and what time it is."""
 SAVES_ITSELF: Final = "saves"
 """Member of a header's `tap`: true if the program that writes it saves its resume tokens."""
 

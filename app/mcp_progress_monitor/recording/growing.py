@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import os
 import time
 from typing import TYPE_CHECKING, Final
@@ -10,72 +9,28 @@ from typing import TYPE_CHECKING, Final
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording.files import open_part
 from mcp_progress_monitor.recording.folder import part_path
+from mcp_progress_monitor.recording.numbering import FrameNumbering
 from mcp_progress_monitor.recording.reader import (
     WRONG_NUMBER,
     Chunk,
     Cutter,
-    FrameNumbering,
-    Framers,
     LineBlocks,
     RecordingReader,
-    same_name,
 )
+from mcp_progress_monitor.recording.sources import Framers, same_name
 from mcp_progress_monitor.recording.timeline import FileBytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from mcp_progress_monitor.protocol.framing import FrameNumbers
     from mcp_progress_monitor.recording.files import RecordingPart
+    from mcp_progress_monitor.recording.sources import Named
 
 READ_BYTES: Final = 64 * 1024  # bytes read in one go: about two milliseconds of work
 _LONGEST_HEADER: Final = 64 * 1024
-_STRETCHES_KEPT: Final = 1 << 16
 _CHECK_S: Final = 1.0
 """How often to check whether a recording has ended or continues in another file."""
-
-
-class SharedNumbering(FrameNumbering):
-    """Numbers the frames of a file together with those of the whole program.
-
-    A recording refers to requests in its events by the numbers that frames have in the file:
-    `number_of` returns their numbers here.
-    """
-
-    def __init__(self, shared: FrameNumbers) -> None:
-        super().__init__(lambda: None)
-        self._shared = shared
-        self._in_file = 1
-        self._begins: list[int] = []
-        self._shifts: list[int] = []
-
-    def take(self, count: int = 1) -> int:
-        """Take `count` consecutive numbers of the program, and return the first."""
-        first = self._shared.take(count)
-        shift = first - self._in_file
-        if not self._shifts or self._shifts[-1] != shift or self._begins[-1] > self._in_file:
-            self._begins.append(self._in_file)
-            self._shifts.append(shift)
-            if len(self._begins) >= 2 * _STRETCHES_KEPT:
-                del self._begins[:_STRETCHES_KEPT], self._shifts[:_STRETCHES_KEPT]
-        self._in_file += count
-        return first
-
-    def go_to(self, number: int) -> bool:
-        """Note the number of the next frame in the file."""
-        self._in_file = number
-        return True
-
-    def number_of(self, in_file: int) -> int | None:
-        """The number here of a frame with that number in the file; None if unknown."""
-        # Numbers rarely go back in a file: search the newest stretch that can have it.
-        if not self._begins or in_file >= self._in_file:
-            return None
-        if self._begins[-1] <= in_file:
-            return in_file + self._shifts[-1]
-        place = bisect.bisect_right(self._begins, in_file) - 1
-        return in_file + self._shifts[place] if place >= 0 else None
 
 
 class GrowingRecording(RecordingReader):
@@ -94,13 +49,14 @@ class GrowingRecording(RecordingReader):
         name_of: Callable[[str], str] = same_name,
         shift_us: Callable[[RecordingPart], int] = lambda _part: 0,
         on_part: Callable[[RecordingPart], object] = lambda _part: None,
+        on_named: Named = lambda _connection, _number_of: None,
     ) -> None:
         """Open the recording of the file at `path`, whose header must be complete.
 
         `name_of` renames its connections; `shift_us` microseconds are added to its monotonic times;
         `on_part` is called for each further file. `UserError` as for `RecordingReader`.
         """
-        super().__init__(path)
+        super().__init__(path, on_named)
         self._is_over = is_over
         self._given_numbers = numbers
         self._name_of = name_of
@@ -112,6 +68,7 @@ class GrowingRecording(RecordingReader):
         """The chunks, and None as a pause."""
         numbers = self._given_numbers or FrameNumbering(self._note_clash)
         framers = Framers(numbers, self._name_of)
+        sources = self._new_sources(numbers)
         self.is_waiting = False
         done = place = 0
         while place < len(self.parts):
@@ -119,7 +76,7 @@ class GrowingRecording(RecordingReader):
             part = part._replace(base_us=part.base_us + self._shift_us(part))
             if part.first is not None and not numbers.go_to(part.first):
                 self._faults.note(WRONG_NUMBER, str(part.path), detail=f"first: {part.first}")
-            cutter = Cutter(part, framers, numbers, self._faults)
+            cutter = Cutter(part, framers, numbers, self._faults, sources)
             for chunk in self._grown(part, cutter):
                 self.read_bytes = done + self._at
                 self.total_bytes = max(self.total_bytes, self.read_bytes)

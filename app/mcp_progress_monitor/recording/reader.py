@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import bisect
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import JsonObject, Side, UnreadableReceived
 from mcp_progress_monitor.protocol.frames import Channel, FactRun, Frame
-from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, may_be_batch
+from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
 from mcp_progress_monitor.recording.files import (
@@ -21,7 +21,9 @@ from mcp_progress_monitor.recording.files import (
     parts_of,
     read_header,
 )
-from mcp_progress_monitor.recording.format import HEADER, NUMBER, escaped, unescaped_in_slices
+from mcp_progress_monitor.recording.format import FROM, HEADER, NUMBER, escaped, unescaped_in_slices
+from mcp_progress_monitor.recording.numbering import FrameNumbering, renumbered
+from mcp_progress_monitor.recording.sources import Framers, StreamPlace, StreamSource, StreamSources
 from mcp_progress_monitor.recording.timeline import FileBytes
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.recording.files import FrameStamp, RecordingPart
     from mcp_progress_monitor.recording.index import FrameSource
+    from mcp_progress_monitor.recording.sources import Named
 
 __all__ = ["Chunk", "FileBytes", "RecordingReader"]
 
@@ -138,78 +141,10 @@ def _ended(rest: _Rest, offset: int) -> Block:
     return Block(offset, [rest.take()], size)
 
 
-MOST_NUMBER: Final = (1 << 32) - 1
-_STRETCHES_KEPT: Final = 100_000
-
-
-class FrameNumbering(FrameNumbers):
-    """Numbers frames consecutively, or from another number where the recording says so.
-
-    Frames are recorded in the order in which they were decoded, and numbered as they arrived:
-    numbers may go back, but are never reused.
-    """
-
-    def __init__(self, on_clash: Callable[[], None]) -> None:
-        """Begin with 1; `on_clash` is called if numbers reach those of other frames."""
-        super().__init__()
-        self._on_clash = on_clash
-        self._begin = self._next
-        self._limit = MOST_NUMBER + 1
-        # Ranges of used numbers, apart from the current one; in order.
-        self._begins: list[int] = []
-        self._ends: list[int] = []
-
-    def take(self, count: int = 1) -> int:
-        if self._next + count > self._limit:
-            self._on_clash()
-            self._turn(self._beyond())
-            self._limit = max(self._limit, self._next + count)
-        return super().take(count)
-
-    def go_to(self, number: int) -> bool:
-        """Give the next frame `number`; False if that is used or out of range."""
-        if number == self._next:
-            return True
-        is_free = self._begin > number or number >= self._next
-        if not (0 < number <= MOST_NUMBER and is_free and self._is_free(number)):
-            return False
-        if len(self._begins) >= _STRETCHES_KEPT:
-            return False
-        self._turn(number)
-        return True
-
-    def _is_free(self, number: int) -> bool:
-        place = bisect.bisect_right(self._begins, number) - 1
-        return place < 0 or number >= self._ends[place]
-
-    def _beyond(self) -> int:
-        """A number after all used ones."""
-        return max(self._next, self._ends[-1] if self._ends else 0)
-
-    def _turn(self, number: int) -> None:
-        if self._next > self._begin:
-            self._keep(self._begin, self._next)
-        self._begin = self._next = number
-        place = bisect.bisect_right(self._begins, number)
-        self._limit = self._begins[place] if place < len(self._begins) else MOST_NUMBER + 1
-
-    def _keep(self, begin: int, end: int) -> None:
-        place = bisect.bisect_right(self._begins, begin)
-        if place < len(self._begins) and self._begins[place] == end:
-            end = self._ends[place]
-            del self._begins[place], self._ends[place]
-        if place and self._ends[place - 1] == begin:
-            self._ends[place - 1] = end
-            return
-        self._begins.insert(place, begin)
-        self._ends.insert(place, end)
-
-
 MOST_FRAMES: Final = 256
 """Frames of a chunk, except the elements of a batch: live streams are cut in the same way."""
 _MOST_SIZE: Final = (1 << 32) - 1
 WRONG_NUMBER: Final = "Invalid frame number; frames are renumbered"
-_FRAMERS_KEPT: Final = 4096
 _FLOOD: Final = 32  # lines with one stamp that form a chunk of their own
 _LINES_AT_ONCE: Final = 1000  # lines that are not frames between two pauses: about two milliseconds
 _QUOTED: Final = 120
@@ -241,30 +176,6 @@ class Chunk(NamedTuple):
         is_escaped = None if self.is_escaped is None else self.is_escaped[rows]
         frames, offsets, sizes = self.frames[rows], self.offsets[rows], self.sizes[rows]
         return Chunk(frames, offsets, sizes, is_escaped, self.part, self.facts)
-
-
-def same_name(connection: str) -> str:
-    """Leave a connection its name."""
-    return connection
-
-
-class Framers:
-    """A framer for each connection, limited to the most recent ones."""
-
-    def __init__(self, numbers: FrameNumbering, name_of: Callable[[str], str] = same_name) -> None:
-        """Number frames by `numbers`; `name_of` renames the connections of the file."""
-        self._numbers = numbers
-        self._name_of = name_of
-        self._framers: dict[str, Framer] = {}
-
-    def of(self, connection: str) -> Framer:
-        framer = self._framers.get(connection)
-        if framer is None:
-            if len(self._framers) >= _FRAMERS_KEPT:
-                self._framers.clear()
-            framer = Framer(self._name_of(connection), self._numbers)
-            self._framers[connection] = framer
-        return framer
 
 
 class _Run(NamedTuple):
@@ -322,9 +233,15 @@ class Cutter:
         framers: Framers,
         numbers: FrameNumbering,
         faults: RecordingFaults,
+        sources: StreamSources,
     ) -> None:
-        """Number the frames of `part` with `numbers`, which `framers` use as well."""
+        """Number the frames of `part` with `numbers`, which `framers` use as well.
+
+        `sources` are the recordings in it, if it is a stream of them.
+        """
         self._part = part
+        self._sources = sources
+        self._source: StreamSource | None = None
         self._read = part.stamps.read
         self._framers = framers
         self._numbers = numbers
@@ -401,6 +318,9 @@ class Cutter:
             frames = framer.again(channel, raws, run.whens, run.ats, is_complete=is_complete)
         escapes = [True] * len(raws) if is_escaped else None
         sizes = list(map(len, raws))
+        if self._source is not None and channel is Channel.EVENT:
+            number_of = self._source.numbers.number_of
+            frames = [renumbered(frame, number_of) for frame in frames]
         return Chunk(frames, run.offsets, sizes, escapes, self._part.number)
 
     def _careful(self, run: _Run) -> Iterator[Chunk | None]:
@@ -477,6 +397,8 @@ class Cutter:
             self._go_to(line.removeprefix(NUMBER).strip(), offset)
         elif line.startswith(HEADER):
             self._begin_again(line, offset)
+        elif line.startswith(FROM):
+            self._enter(line)
         elif not line.startswith(b"#"):
             self._faults.note(
                 "A line that is not a frame was skipped",
@@ -498,8 +420,19 @@ class Cutter:
             self._faults.note(error.details.what, self._place(offset), error.details.hint)
             return
         self._read = part.stamps.read
+        if self._source is not None:
+            self._source.begin(part)
+            self._read = self._source.read
         if part.first is not None:
             self._go_to(b"%d" % part.first, offset)
+
+    def _enter(self, line: bytes) -> None:
+        """The lines of another recording follow."""
+        found = StreamPlace.read(line)
+        if found is None:
+            return
+        source = self._source = self._sources.of(found.run)
+        self._framers, self._numbers, self._read = source.framers, source.numbers, source.read
 
     def _place(self, offset: int) -> str:
         return f"{self._part.path}, byte {offset + 1:,}"
@@ -519,6 +452,10 @@ def _quoted(line: bytes) -> str:
     return formatting.one_line(line[:_QUOTED].decode(errors="replace"), _QUOTED)
 
 
+def _ignored(_connection: str, _number_of: Callable[[int], int | None]) -> None:
+    """Take note of no name."""
+
+
 class RecordingReader:
     """Reads a recording once, from its first part to its last, in bounded memory.
 
@@ -527,12 +464,16 @@ class RecordingReader:
     work without one.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, on_named: Named = _ignored) -> None:
         """Open the run of the file at `path`.
 
-        `UserError` if it cannot be read, is not a recording, or is of a newer version.
+        In a stream of recordings, `on_named` is called with the name of each connection and a
+        function that returns the number of a frame from that in its own recording. `UserError` if
+        it cannot be read, is not a recording, or is of a newer version.
         """
         self._faults = RecordingFaults()
+        self._on_named = on_named
+        self._sources = StreamSources(FrameNumbering(self._note_clash), on_named)
         self.is_waiting = False
         """Whether more may follow later, in a recording that is still being written."""
         self.parts: list[RecordingPart] = parts_of(path, self._faults)  # the files, in their order
@@ -562,15 +503,25 @@ class RecordingReader:
         """The chunks, and None as a pause."""
         numbers = FrameNumbering(self._note_clash)
         framers = Framers(numbers)
+        sources = self._new_sources(numbers)
         done = 0
         for part in self.parts:
             if part.first is not None and not numbers.go_to(part.first):
                 self._faults.note(WRONG_NUMBER, str(part.path), detail=f"first: {part.first}")
-            cutter = Cutter(part, framers, numbers, self._faults)
+            cutter = Cutter(part, framers, numbers, self._faults, sources)
             yield from self._part(part, cutter, done)
             done += part.size
             self.read_bytes = done
             yield None
+
+    def tap_of(self, server: str) -> JsonObject:
+        """The description of the tap that recorded a server, from the header of its recording."""
+        return as_object(self._sources.fields_of(server, self.header).get("tap"))
+
+    def _new_sources(self, numbers: FrameNumbering) -> StreamSources:
+        """The recordings in this one, from its beginning."""
+        self._sources = StreamSources(numbers, self._on_named)
+        return self._sources
 
     def _note_clash(self) -> None:
         self._faults.note(WRONG_NUMBER, str(self.parts[0].path))

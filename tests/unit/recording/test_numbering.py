@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.recording.reader import MOST_NUMBER, FrameNumbering
+from mcp_progress_monitor.recording.numbering import MOST_NUMBER, FrameNumbering
 
 
 class _Clashes:
