@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from mcp_progress_monitor.engine.machines import Machines
     from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
     from mcp_progress_monitor.protocol.facts import Fact, RequestMade
     from mcp_progress_monitor.recording.recorder import WatchedPlaces
@@ -124,6 +125,8 @@ class Engine:
         self.watched: Final = Watching(
             watched, numbers, self._clock, self._on_watched, self._on_watched_facts
         )
+        self._machines: Machines | None = None
+        self._folder = folder
         self._restores = restores
         self._refusal = refusal
         self._listeners = Listeners()
@@ -229,6 +232,8 @@ class Engine:
         tasks.cancel_scope.cancel()
         # The body's exception is not passed on: it propagates unchanged, not inside a group.
         await tasks.__aexit__(None, None, None)
+        if self._machines is not None:
+            self._machines.close()
 
     async def aclose(self) -> None:
         """Disconnect all servers in parallel, and wait until their processes are gone."""
@@ -248,6 +253,17 @@ class Engine:
     def recorded_path(self) -> Path | None:
         """The first file that the session is recorded into; None without one."""
         return self.recording.path
+
+    @property
+    def machines(self) -> Machines:
+        """The other machines that are watched."""
+        if self._machines is None:
+            from mcp_progress_monitor.engine.machines import Machines  # few watch any
+
+            self._machines = Machines(
+                self.watched, self._clock, self._on_machines, self._folder, self._task_group
+            )
+        return self._machines
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""
@@ -386,6 +402,9 @@ class Engine:
         error = None if self._refusal is None else self._refusal(definition)
         if error is not None and not was_run(definition, self._keeper.origins.values()):
             raise UserError(error)
+
+    def _on_machines(self, names: frozenset[str]) -> None:
+        self._publish(servers=names)
 
     def _on_server(self, name: str) -> None:
         self._publish(servers=frozenset({name}))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor.engine.recorded_chunks import ChunkReceiver, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.protocol.facts import ConnectionClosed
 from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
+from mcp_progress_monitor.recording.files import began_of
 from mcp_progress_monitor.recording.folder import run_of
 from mcp_progress_monitor.recording.growing import GrowingRecording
 from mcp_progress_monitor.recording.numbering import SharedNumbering, renumbered
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 _CLOCKS_DIFFER_S: Final = 5.0
 
 
+class Elsewhere(NamedTuple):
+    """The machine of a tap, by its name here, and what to add to its monotonic times."""
+
+    machine: str
+    shift_s: float
+
+
 class Tap:
     """One recording that a tap writes, followed to its end.
 
@@ -43,12 +50,16 @@ class Tap:
         numbers: FrameNumbers,
         clock: Clock,
         sink: Callable[[Tap, TakenChunk], None],
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         """Read the recording at `path`, whose header is complete, until `is_over`.
 
-        Results go to `sink`. `UserError` if it cannot be read.
+        Results go to `sink`. `elsewhere` is the machine that it was copied from. `UserError` if it
+        cannot be read.
         """
         self.path = path
+        self.machine: Final = "" if elsewhere is None else elsewhere.machine
+        self._elsewhere = elsewhere
         self.source: Final = FileBytes(path)
         self.servers: Final = RecordedServers()
         self.labels: Final[dict[str, str]] = {}
@@ -78,7 +89,7 @@ class Tap:
     def parent_name(self) -> str:
         """The program that started the tap; empty if the system does not reveal it."""
         parent = self.about.get("parent")
-        if type(parent) is not int or self._parent is not None:
+        if type(parent) is not int or self._parent is not None or self.machine:
             return self._parent or ""
         self._parent = ""
         with contextlib.suppress(OSError):  # Linux only; asked once
@@ -87,7 +98,8 @@ class Tap:
 
     @property
     def began_when(self) -> float | None:
-        return _started(self._recording.header)
+        began = began_of(self._recording.header)
+        return None if began is None else began[0]
 
     @property
     def is_behind(self) -> bool:
@@ -147,9 +159,12 @@ class Tap:
         impossible, because more time has passed by it than by the wall clock, the wall clock
         decides.
         """
-        began_when, began_at = _started(part.fields), part.base_us / 1e6
-        if began_when is None:
+        if self._elsewhere is not None:
+            return round(self._elsewhere.shift_s * 1e6)
+        began = began_of(part.fields)
+        if began is None:
             return 0
+        began_when, began_at = began
         passed_s = self._clock.wall() - began_when
         by_ours_s = self._clock.monotonic() - began_at
         if -_CLOCKS_DIFFER_S < by_ours_s < passed_s + _CLOCKS_DIFFER_S:
@@ -162,11 +177,3 @@ class Tap:
             closed = (fact for fact in taken.facts if isinstance(fact, ConnectionClosed))
             self._closed.update(fact.connection for fact in closed)
         self._sink(self, taken)
-
-
-def _started(header: JsonObject) -> float | None:
-    """Wall time at which a recording began, from its header."""
-    try:
-        return datetime.datetime.fromisoformat(header["started"]).timestamp()
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return None

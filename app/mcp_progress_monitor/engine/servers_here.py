@@ -6,22 +6,25 @@ from the saved servers, or from the client's own configuration.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import shutil
 import sys
+import urllib.parse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.catalogue.client_files import found_files
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.engine.origins import saved_definition
-from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import home, is_folder
 from mcp_progress_monitor.protocol.eras import era_of
 from mcp_progress_monitor.protocol.secrets import HIDDEN_VALUE, is_secret_setting, shown_arguments
 from mcp_progress_monitor.secrets.references import REFERENCE
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
-from mcp_progress_monitor.store.watched import split_watched_key
+from mcp_progress_monitor.store.watched import machine_of_key, split_watched_key
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
 
 if TYPE_CHECKING:
@@ -60,9 +63,12 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
 
     That is a saved server with the same command, else the entry of a client that fits best, its own
     if it has one, else what was recorded. Reads files: call it in a thread. `UserError` if the
-    recorded definition cannot be read.
+    recorded definition cannot be read, or means something only on the machine that it is of.
     """
     known = saved_definition(origin)
+    machine = machine_of_key(origin.server_key)
+    if machine and _is_of_machine(known):
+        raise UserError(_elsewhere(machine, known))
     for entry in saved:
         if not entry.is_disabled and is_same_server(entry.definition, known):
             return ServerHere(entry.definition, SAVED)
@@ -87,6 +93,27 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
         return first._replace(others=tuple(others))
     here = _as_recorded(known, label)
     return here._replace(definition=_in_era(here.definition, origin.revision))
+
+
+def _is_of_machine(definition: ServerDefinition) -> bool:
+    """Return whether a definition is of use only on the machine that it was recorded on."""
+    if isinstance(definition, StdioDefinition):
+        return True
+    host = urllib.parse.urlsplit(definition.url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _elsewhere(machine: str, definition: ServerDefinition) -> ErrorDetails:
+    name = formatting.one_line(machine, 60)
+    what = f"The server of this job runs on {name} and cannot be reached from here"
+    hint = (
+        "Start the server there with the command that leads to that machine:"
+        " mcp-progress-monitor resume NUMBER -- ssh HOST COMMAND. resume --list shows the number."
+    )
+    return ErrorDetails(what, formatting.one_line(definition.address, 200), hint)
 
 
 def _misfit(

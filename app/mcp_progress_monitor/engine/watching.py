@@ -22,14 +22,14 @@ from mcp_progress_monitor.recording.format import SAVES_ITSELF
 from mcp_progress_monitor.recording.recorder import WatchedPlaces
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.snapshots.watched import TapEnd, WatchedSnapshot
-from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT, watched_key
+from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT, on_machine, watched_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.clock import Clock
-    from mcp_progress_monitor.engine.followed_tap import Tap
+    from mcp_progress_monitor.engine.followed_tap import Elsewhere, Tap
     from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
     from mcp_progress_monitor.protocol.framing import FrameNumbers
 
@@ -104,6 +104,7 @@ class Watching:
         self.least_pause_s = 0.0
         """The least pause between two readings of all recordings; chosen by slow front ends."""
         self._passed_by: set[Path] = set()
+        self._woken: anyio.Event | None = None
 
     # Watched servers
 
@@ -141,6 +142,7 @@ class Watching:
             end=end,
             gaps=tap.servers.gaps_of(name),
             script=script if isinstance(script, str) else "",
+            machine=tap.machine,
         )
 
     def client_of(self, connection: str) -> str | None:
@@ -149,7 +151,7 @@ class Watching:
         tap = self._by_name.get(name)
         if tap is None:
             return self._restored.get(name)
-        return self._client(tap, name)
+        return on_machine(self._client(tap, name), tap.machine)
 
     @staticmethod
     def _client(tap: Tap, name: str) -> str:
@@ -159,13 +161,9 @@ class Watching:
         """The identity of a watched connection's server, whatever its name; None for our own."""
         name = server_name(connection)
         tap = self._by_name.get(name)
-        return (
-            None
-            if tap is None
-            else watched_key(
-                self.client_of(connection) or UNKNOWN_CLIENT, tap.servers.key_of(connection)
-            )
-        )
+        if tap is None:
+            return None
+        return watched_key(self._client(tap, name), tap.servers.key_of(connection), tap.machine)
 
     def saves_itself(self, connection: str) -> bool:
         """True if the program that writes a recording saves what is needed to resume its jobs."""
@@ -205,7 +203,10 @@ class Watching:
     async def run(self) -> None:
         """Scan the folders and read what was added, until cancelled."""
         self._since = self._clock.wall()
-        while self._folders:
+        self._woken = anyio.Event()
+        if not (self._folders or self._taps):
+            await self._woken.wait()
+        while True:
             for folder in self._folders:
                 await self._scan(folder)
             is_more = False
@@ -230,6 +231,16 @@ class Watching:
             while tap is not None and not tap.is_ended:
                 self._read(tap)
                 await anyio.sleep(pause_s)
+
+    def follow(self, path: Path, is_over: Callable[[], bool], elsewhere: Elsewhere) -> None:
+        """Follow the copy of a recording on another machine, which has its header."""
+        self._follow(path, is_over, elsewhere)
+        if self._woken is not None:
+            self._woken.set()
+
+    def names_on(self, machine: str) -> list[str]:
+        """The watched servers on another machine."""
+        return [name for name in self.names() if self._by_name[name].machine == machine]
 
     def _live(self) -> list[Tap]:
         return [tap for tap in self._taps.values() if not tap.is_ended]
@@ -288,20 +299,20 @@ class Watching:
 
     def _take_up(self, folder: _Folder, path: Path) -> None:
         # Commands watch no folder, and load nothing that reads recordings.
-        from mcp_progress_monitor.engine.followed_tap import Tap
         from mcp_progress_monitor.recording.growing import has_header
 
         if not has_header(path):
             folder.scanned_at = -_SCAN_S  # it is just being created
             return
+        self._follow(path, lambda: not folder.recordings.is_written(path))
+
+    def _follow(
+        self, path: Path, is_over: Callable[[], bool], elsewhere: Elsewhere | None = None
+    ) -> None:
+        from mcp_progress_monitor.engine.followed_tap import Tap
+
         try:
-            tap = Tap(
-                path,
-                lambda: not folder.recordings.is_written(path),
-                self._numbers,
-                self._clock,
-                self._on_taken,
-            )
+            tap = Tap(path, is_over, self._numbers, self._clock, self._on_taken, elsewhere)
         except UserError as error:
             self._passed_by.add(path)
             _log.warning("a recording that is being written is not followed: %s", error)

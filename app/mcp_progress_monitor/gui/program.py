@@ -44,9 +44,9 @@ from mcp_progress_monitor.gui.undo import UndoOffer
 from mcp_progress_monitor.gui.user_settings import LimitSettings
 from mcp_progress_monitor.gui.window_commands import QUIT
 from mcp_progress_monitor.gui.window_program import WindowProgram
-from mcp_progress_monitor.playback.following import delete_abandoned_spools
 from mcp_progress_monitor.recording.folder import LIVE
 from mcp_progress_monitor.recording.settings import FOLDER as RECORDINGS
+from mcp_progress_monitor.recording.spool import delete_abandoned_spools
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
 from mcp_progress_monitor.store.resumes import ResumeStore
 

@@ -5,31 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
-import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.folder import RecordingsFolder
-from mcp_progress_monitor.recording.format import HEADER, SUFFIX
+from mcp_progress_monitor.recording.format import HEADER
 from mcp_progress_monitor.recording.growing import has_header
+from mcp_progress_monitor.recording.mirror import LONGEST_BANNER
+from mcp_progress_monitor.recording.spool import SPOOL_NAME, SpoolFolder, spool_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import BinaryIO
 
 _READ_BYTES: Final = 64 * 1024
 _POLL_S: Final = 0.02
-_PREFIX: Final = "followed-"
-_NAME: Final = f"stdin{SUFFIX}"
-LONGEST_BANNER: Final = 64 * 1024
 _HEADER: Final = re.compile(rb"^" + re.escape(HEADER), re.MULTILINE)
 _BEGINS: Final = re.compile(rb"#|\d{4}-\d\d-\d\dT\d\d:|\d{9,11}\.\d{6} ")
 """The beginning of a recording or an excerpt of one, which has no header."""
-_STARTING_S: Final = 60  # a younger folder without a lock may belong to a program that is starting
 
 
 class FollowedRecording(NamedTuple):
@@ -69,16 +65,13 @@ class Spool:
 
         `UserError` if it cannot be made.
         """
-        delete_abandoned_spools(folder)
+        self._folder = SpoolFolder(folder)
+        self.path: Final = self._folder.path / SPOOL_NAME
         try:
-            self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
-            self.path = self._folder / _NAME
-            self._lock = RecordingsFolder(self._folder)
-            self._lock.begin(self.path)
             self.path.touch(mode=0o600)
             self._file = self.path.open("wb", buffering=0)
         except OSError as error:
-            raise UserError(_details(error, folder)) from error
+            raise UserError(spool_error(error, folder)) from error
         self._stream = stream
         self._is_over = False
         self._error: ErrorDetails | None = None
@@ -92,8 +85,7 @@ class Spool:
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
-        self._lock.end()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
     def _errors(self) -> list[ErrorDetails]:
         return [] if self._error is None else [self._error]
@@ -106,7 +98,7 @@ class Spool:
                 self._file.write(data)
                 head = b""
         except (OSError, ValueError) as error:
-            self._error = _details(error, self._folder)
+            self._error = spool_error(error, self._folder.path)
         self._is_over = True
 
     def _past_banner(self) -> bytes:
@@ -121,21 +113,6 @@ class Spool:
             if found is not None:
                 return head[found.start() :]
         return head
-
-
-def delete_abandoned_spools(folder: Path) -> None:
-    for left in folder.glob(f"{_PREFIX}*/"):
-        with contextlib.suppress(OSError):
-            was_locked = (left / f"{Path(_NAME).stem}.lock").exists()
-            is_old = time.time() - left.stat().st_mtime > _STARTING_S
-            if not RecordingsFolder(left).is_written(left / _NAME) and (was_locked or is_old):
-                shutil.rmtree(left, ignore_errors=True)
-
-
-def _details(error: Exception, folder: Path) -> ErrorDetails:
-    what, hint = "Cannot store standard input", "Check the free disk space."
-    reason = getattr(error, "strerror", None) or str(error)
-    return ErrorDetails(what, str(folder), hint, reason)
 
 
 def wait_for_header(followed: FollowedRecording) -> None:

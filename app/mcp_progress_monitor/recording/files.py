@@ -370,6 +370,15 @@ def last_stamp(part: RecordingPart) -> FrameStamp | None:
     return None
 
 
+def began_of(header: JsonObject) -> tuple[float, float] | None:
+    """Wall and monotonic time at which a recording began; None if its header has no valid one."""
+    try:
+        when = datetime.datetime.fromisoformat(header["started"]).timestamp()
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return when, _micros(header.get("at")) / _MICRO
+
+
 def now_line(when: float, at: float) -> bytes:
     """The line of a stream that says what time it is: `#now 2026-11-28T05:10:13.000000Z 12.5`."""
     moment = datetime.datetime.fromtimestamp(round(when, 6), datetime.UTC)

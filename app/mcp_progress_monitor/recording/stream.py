@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from mcp_progress_monitor.recording.files import RecordingPart
+
 _READ_BYTES: Final = 32 * 1024
 _TURN_BYTES: Final = 4 * 1024 * 1024  # most bytes between two looks at the folders
 _APART_S: Final = 0.05
@@ -71,11 +73,7 @@ class _Source:
 
     def __init__(self, path: Path, folder: RecordingsFolder, marks: StreamMarks) -> None:
         part = open_part(path)
-        run = part.fields.get("run")
-        is_id = isinstance(run, str) and _RUN.fullmatch(run)
-        self.run: str = (
-            run if is_id else hashlib.blake2s(path.name.encode(), digest_size=16).hexdigest()
-        )
+        self.run: Final = _identity(part)
         self.path = path
         self.place = StreamPlace(self.run, part.number, 0)
         self._folder = folder
@@ -175,6 +173,14 @@ class _Source:
                 at = at if stamp is None else max(at, stamp.at)
                 self._ats.append(at)
         return self._ats
+
+
+def _identity(part: RecordingPart) -> str:
+    """The identity of a recording, from its header or else from its name."""
+    run = part.fields.get("run")
+    if isinstance(run, str) and _RUN.fullmatch(run):
+        return run
+    return hashlib.blake2s(part.path.name.encode(), digest_size=16).hexdigest()
 
 
 class RecordingStream:

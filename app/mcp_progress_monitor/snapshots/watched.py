@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 
@@ -54,6 +56,7 @@ class WatchedSnapshot(NamedTuple):
     end: TapEnd | None = None
     gaps: Gaps = NO_GAPS
     script: str = ""
+    machine: str = ""
 
     @property
     def name(self) -> str:
@@ -62,3 +65,27 @@ class WatchedSnapshot(NamedTuple):
     @property
     def is_live(self) -> bool:
         return self.end is None
+
+
+class MachineState(enum.Enum):
+    """State of the connection to another machine."""
+
+    CONNECTING = "connecting"
+    LIVE = "live"
+    WAITING = "waiting"  # to be connected again
+    STOPPED = "stopped"  # by the user, or not approved
+
+
+class MachineSnapshot(NamedTuple):
+    """Another machine that is watched, at one moment.
+
+    `name` was given by the user; `host` is its own name. `retry_at` is when it is connected again,
+    monotonic seconds. `error` says why the last connection ended.
+    """
+
+    name: str
+    address: str
+    state: MachineState
+    host: str = ""
+    error: ErrorDetails | None = None
+    retry_at: float | None = None

@@ -38,21 +38,43 @@ class KnownWatched(NamedTuple):
     ending: WatchedEnding | None = None
 
 
-def watched_key(client: str, key: str) -> str:
-    """Key of a server run by another client; distinct from our own keys."""
-    return f"{_WATCHED}{json.dumps(client)}\n{key}"
+def watched_key(client: str, key: str, machine: str = "") -> str:
+    """Key of a server run by another client, perhaps on another machine; distinct from our own."""
+    return f"{_WATCHED}{json.dumps([client, machine] if machine else client)}\n{key}"
+
+
+def on_machine(client: str, machine: str) -> str:
+    """A client with its machine, unless that is this one."""
+    return f"{client} on {machine}" if machine else client
 
 
 def split_watched_key(key: str) -> tuple[str, str] | None:
     """The client and the server's own key of a `watched_key`; None for one of our own keys."""
-    first, _, rest = key.partition("\n")
+    found = _who(key)
+    return None if found is None else (on_machine(*found), key.partition("\n")[2])
+
+
+def machine_of_key(key: str) -> str:
+    """The other machine of a `watched_key`; empty for this one."""
+    found = _who(key)
+    return "" if found is None else found[1]
+
+
+def _who(key: str) -> tuple[str, str] | None:
+    """The client of a `watched_key` and its machine; None for one of our own keys."""
+    first = key.partition("\n")[0]
     if not first.startswith(_WATCHED):
         return None
     try:
         client = json.loads(first.removeprefix(_WATCHED))
     except ValueError:
         client = UNKNOWN_CLIENT
-    return (client if isinstance(client, str) else UNKNOWN_CLIENT), rest
+    match client:
+        case str():
+            return client, ""
+        case [str(), str()]:
+            return client[0], client[1]
+    return UNKNOWN_CLIENT, ""
 
 
 def identities_of(origin: Origin, began: float, task: str = "") -> tuple[str, ...]:

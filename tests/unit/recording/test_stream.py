@@ -12,6 +12,7 @@ from mcp_progress_monitor.recording.format import header, prefix
 from mcp_progress_monitor.recording.stream import RecordingStream, StreamMarks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 _WHEN = 1_790_000_000.0
@@ -55,7 +56,7 @@ class Recording:
         self.folder.end()
 
 
-def _json(method: str, params: dict[str, object], **more: object) -> str:
+def _json(method: str, params: Mapping[str, object], **more: object) -> str:
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more})
 
 

@@ -1,0 +1,137 @@
+"""Other machines: what a command prints is followed, and connected again without a loss."""
+
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.servers_here import find_server_here
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.watched import MachineSnapshot, MachineState
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.patience import until
+from tests.taps import HandTap
+from tests.unit.engine.test_watching import jobs_of
+
+_STREAM = (sys.executable, "-m", "mcp_progress_monitor", "--data-dir")
+
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    """The data folder of the other machine."""
+    return tmp_path / "there"
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    here = tmp_path / "here"
+    here.mkdir()
+    async with Engine(folder=here) as engine:
+        yield engine
+
+
+def _shell(text: str, name: str = "box") -> StdioDefinition:
+    return StdioDefinition(name=name, command="/bin/sh", args=("-c", text, "sh"))
+
+
+def _stream(there: Path, name: str = "box") -> StdioDefinition:
+    """The command of a machine, which writes its process id into a file."""
+    words = " ".join((*_STREAM, str(there), "tap", "stream"))
+    return _shell(f'echo Welcome; echo $$ > "{there}/pid"; exec {words} "$@"', name)
+
+
+def _state(engine: Engine) -> MachineSnapshot:
+    return engine.machines.snapshots()[0]
+
+
+def _tap(there: Path, pid: int = 4242) -> HandTap:
+    return HandTap(there / "recordings" / "live", pid=pid, client="Cursor")
+
+
+async def test_jobs_of_another_machine_are_live_here(engine: Engine, there: Path) -> None:
+    tap = _tap(there)
+    tap.write(tap.opened(), tap.handshake(), tap.call())
+    engine.machines.watch(_stream(there))
+    await until(lambda: bool(jobs_of(engine)))
+    job = jobs_of(engine)[0]
+    assert job.watched_client == "Cursor on box"
+    assert _state(engine).state is MachineState.LIVE
+    watched = engine.watched.snapshots()[0]
+    assert (watched.machine, watched.client, watched.label) == ("box", "Cursor", tap.name)
+    assert engine.watched.names_on("box") == [watched.name]
+    tap.write(tap.tick(7))
+    await until(lambda: jobs_of(engine)[0].progress == 7)
+
+
+async def test_nothing_is_lost_when_the_connection_is_killed(engine: Engine, there: Path) -> None:
+    tap = _tap(there)
+    tap.write(tap.opened(), tap.handshake(), tap.call())
+    engine.machines.watch(_stream(there))
+    for progress in range(1, 4):
+        tap.write(tap.tick(progress))
+        await until(lambda: [job.progress for job in jobs_of(engine)] == [progress])  # noqa: B023
+        os.kill(int((there / "pid").read_text()), signal.SIGKILL)
+        await until(lambda: _state(engine).state is not MachineState.LIVE)
+    tap.write(tap.tick(4), tap.answer())
+    tap.end()
+    engine.machines.retry("box")
+    await until(lambda: jobs_of(engine)[0].state is JobState.DONE)
+    (job,) = jobs_of(engine)
+    assert job.tick_count == 4
+
+
+async def test_a_command_that_fails_says_what_it_printed_and_is_tried_again(
+    engine: Engine, there: Path
+) -> None:
+    engine.machines.watch(_shell("echo 'ada@box: Permission denied (publickey).' >&2; exit 255"))
+    await until(lambda: _state(engine).state is MachineState.WAITING)
+    error = _state(engine).error
+    assert error is not None
+    assert error.what == "The command ended with exit code 255"
+    assert "Permission denied" in error.detail
+    assert "BatchMode" in error.hint
+    assert _state(engine).retry_at is not None
+    engine.machines.stop("box")
+    await until(lambda: _state(engine).state is MachineState.STOPPED)
+    engine.machines.remove("box")
+    assert not engine.machines.names()
+
+
+async def test_output_that_is_no_stream_is_quoted(engine: Engine) -> None:
+    engine.machines.watch(_shell("echo Nothing here; exit 0"))
+    await until(lambda: _state(engine).error is not None)
+    error = _state(engine).error
+    assert error is not None
+    assert "Nothing here" in error.detail
+
+
+async def test_a_stdio_server_of_another_machine_is_not_started_here(
+    engine: Engine, there: Path
+) -> None:
+    tap = _tap(there)
+    tap.write(tap.opened(), tap.handshake(), tap.call())
+    engine.machines.watch(_stream(there))
+    await until(lambda: bool(jobs_of(engine)))
+    with pytest.raises(UserError, match="runs on box"):
+        find_server_here(engine._origin(engine.jobs.ids()[0]), ())  # noqa: SLF001
+
+
+async def test_two_machines_with_the_same_process_ids_are_kept_apart(
+    engine: Engine, there: Path, tmp_path: Path
+) -> None:
+    folders = (there, tmp_path / "third")
+    for place, folder in enumerate(folders):
+        tap = _tap(folder)
+        tap.write(tap.opened(), tap.handshake(), tap.call())
+        engine.machines.watch(_stream(folder, f"box{place}"))
+    await until(lambda: len(jobs_of(engine)) == 2)
+    assert {job.watched_client for job in jobs_of(engine)} == {"Cursor on box0", "Cursor on box1"}
+    assert len(set(engine.watched.names())) == 2

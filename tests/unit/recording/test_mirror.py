@@ -1,0 +1,152 @@
+"""The recordings of another machine, copied from its stream."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.recording.mirror import LONGEST_BANNER, StreamMirror
+from mcp_progress_monitor.recording.stream import StreamMarks
+from tests.unit.recording.test_stream import Recording, Streamed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_RUN = f"{11:032x}"
+_HEADER = (
+    b'#mcp-recording {"version": 2, "at": 5.0, "started": "2026-11-28T05:00:00+00:00",'
+    b' "stream": {"host": "box"}}\n'
+)
+
+
+def _mirror(tmp_path: Path, most_bytes: int = 1 << 30) -> StreamMirror:
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+    return StreamMirror(folder, lambda: 1000.0, most_bytes)
+
+
+def _marks(mirror: StreamMirror) -> StreamMarks:
+    return StreamMarks.read(mirror.marks().splitlines(keepends=True))
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+def test_the_copies_are_the_same_to_the_byte(tmp_path: Path, size: int) -> None:
+    live = tmp_path / "live"
+    one, two = Recording(live, 11), Recording(live, 22)
+    one.call()
+    two.call(0.5)
+    one.tick(1.0, 10)
+    data = Streamed(live, tmp_path / "stream").data
+    mirror = _mirror(tmp_path)
+    for begin in range(0, len(data), size):
+        mirror.feed(bytes(data[begin : begin + size]))
+    copies = {path.read_bytes() for path in (tmp_path / "mirror").iterdir()}
+    assert copies == {one.path.read_bytes(), two.path.read_bytes()}
+    assert mirror.host
+
+
+@pytest.mark.parametrize("knows_marks", [True, False])
+def test_a_connection_that_breaks_anywhere_loses_and_doubles_nothing(
+    tmp_path: Path, knows_marks: bool
+) -> None:
+    live = tmp_path / "live"
+    one = Recording(live, 11)
+    one.call()
+    mirror = _mirror(tmp_path)
+    for at in range(1, 40):
+        one.tick(float(at), float(at))
+        mirror.begin()
+        data = Streamed(live, tmp_path / "stream", _marks(mirror) if knows_marks else None).data
+        mirror.feed(bytes(data[: len(data) * at // 40]))
+    one.reply(41.0)
+    one.end()
+    mirror.begin()
+    stream = Streamed(live, tmp_path / "stream", _marks(mirror))
+    stream.turn()
+    mirror.feed(bytes(stream.data))
+    recording = mirror.recordings[_RUN]
+    assert recording.path.read_bytes() == one.path.read_bytes()
+    assert recording.is_over
+
+
+def test_further_parts_are_further_files(tmp_path: Path) -> None:
+    live = tmp_path / "live"
+    one = Recording(live, 11)
+    one.call()
+    one.begin_part(2)
+    one.tick(3.0, 30)
+    stream = Streamed(live, tmp_path / "stream")
+    stream.turn()
+    mirror = _mirror(tmp_path)
+    mirror.feed(bytes(stream.data))
+    names = sorted(path.name for path in (tmp_path / "mirror").iterdir())
+    assert names == [f"{_RUN}.2.mcprec", f"{_RUN}.mcprec"]
+
+
+def test_a_recording_that_is_no_longer_listed_is_over(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.feed(_HEADER + f"#from {_RUN} 1 0\n".encode())
+    now = b"#now 2026-11-28T05:00:00.000000Z 6.000000\n"
+    mirror.feed(now)
+    assert not mirror.recordings[_RUN].is_over
+    mirror.begin()
+    mirror.feed(_HEADER + now)
+    assert mirror.recordings[_RUN].is_over
+
+
+def test_a_banner_before_the_stream_is_skipped(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.feed(b"Welcome to box!\n" * 100)
+    assert not mirror.recordings
+    assert "Welcome" in mirror.quoted()
+    mirror.feed(_HEADER)
+    assert mirror.host == "box"
+
+
+def test_endless_other_output_is_refused_and_quoted(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    with pytest.raises(UserError, match="something else") as error:
+        mirror.feed(b"hello\x1b[31m" * LONGEST_BANNER)
+    assert error.value.details.detail.startswith("hello")
+    assert "\x1b" not in error.value.details.detail
+
+
+@pytest.mark.parametrize(
+    ("header", "what"),
+    [({"version": 9, "stream": {}}, "version 9"), ({"version": 2}, "single recording")],
+)
+def test_another_version_and_a_single_recording_are_refused(
+    tmp_path: Path, header: dict[str, object], what: str
+) -> None:
+    with pytest.raises(UserError, match=what):
+        _mirror(tmp_path).feed(b"#mcp-recording " + json.dumps(header).encode() + b"\n")
+
+
+def test_a_stream_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path, most_bytes=1000)
+    with pytest.raises(UserError, match="more than"):
+        mirror.feed(_HEADER + f"#from {_RUN} 1 0\n".encode() + b"x" * 1001 + b"\n")
+
+
+def test_a_skipped_part_is_sent_again_from_its_beginning(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.feed(_HEADER + f"#from {_RUN} 1 0\nabc\n".encode())
+    mirror.begin()
+    with pytest.raises(UserError, match="skips"):
+        mirror.feed(_HEADER + f"#from {_RUN} 1 9\n".encode())
+    assert not _marks(mirror).places
+    mirror.begin()
+    mirror.feed(_HEADER + f"#from {_RUN} 1 0\nabc\ndef\n".encode())
+    assert mirror.recordings[_RUN].path.read_bytes() == b"abc\ndef\n"
+
+
+@pytest.mark.parametrize(
+    "line", [b"#from ../../x 1 0\n", b"#from 1 1 0\n", b"#now yesterday\n", b"#over x\n", b"x\n"]
+)
+def test_lines_that_make_no_sense_are_ignored(tmp_path: Path, line: bytes) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.feed(_HEADER + line)
+    assert not mirror.recordings
