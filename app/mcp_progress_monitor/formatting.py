@@ -120,6 +120,11 @@ def _three_digits(value: float) -> str:
     return f"{value:,.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
+def on_machine(client: str, machine: str) -> str:
+    """A client with its machine, unless that is this one."""
+    return f"{client} on {machine}" if machine else client
+
+
 def duration(seconds: int | float) -> str:
     """A span of time: `350 ms`, `3.2 s`, `31 s`, `4 min 12 s`, `1 h 4 min`, `2 d 3 h`.
 

@@ -65,6 +65,7 @@ from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.gui.servers.draft import ServerKind
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
+from mcp_progress_monitor.gui.servers.machine_dialog import MachineDialog
 from mcp_progress_monitor.gui.servers.secret_dialog import SecretDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
@@ -232,6 +233,7 @@ class EveryWindow(QObject):
         yield export
         yield self._watch()
         yield SecretDialog(text, [text, "API_KEY"])
+        yield self._machine()
         yield self._agents()
         yield self._invite()
         yield self._serving()
@@ -392,6 +394,13 @@ class EveryWindow(QObject):
         dialog.show_servers(servers, {}, [ErrorDetails(text, text)], wanted=servers[:1])
         dialog.show_preview(dialog.request(), [text] * 60)
         dialog.show_done(text)
+        return dialog
+
+    def _machine(self) -> MachineDialog:
+        """A command as long as any, and why it is not watched."""
+        dialog = MachineDialog(self.appearance)
+        dialog.command.setText(self._texts)
+        dialog.show_error(ErrorDetails(self._texts, self._texts))
         return dialog
 
     def _questions(self) -> FakeQuestions:

@@ -119,8 +119,10 @@ class Machines:
             for machine in self._machines.values()
         ]
 
-    def watch(self, definition: StdioDefinition) -> None:
+    def watch(self, definition: StdioDefinition, *, is_wanted: bool = True) -> None:
         """Run a command, which was approved, and watch what it prints, under its name.
+
+        Unless `is_wanted`, it is listed as not approved, and runs once it is retried.
 
         Raises:
             UserError: the name is taken, or nothing can be stored.
@@ -136,6 +138,9 @@ class Machines:
         folder.mkdir(mode=0o700)
         mirror = StreamMirror(folder, self._clock.monotonic)
         machine = self._machines[definition.name] = _Machine(definition, mirror)
+        if not is_wanted:
+            machine.is_wanted, machine.state = False, MachineState.STOPPED
+            machine.error = ErrorDetails("Its command is not approved", definition.name)
         tasks.start_soon(self._run, machine, name=f"machine {definition.name}")
 
     def retry(self, name: str) -> None:

@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import on_machine
 from mcp_progress_monitor.protocol.facts import ConnectionClosed
 from mcp_progress_monitor.protocol.frames import NO_FACTS, FactRun, server_name
 from mcp_progress_monitor.recording.folder import RecordingsFolder
@@ -22,7 +23,7 @@ from mcp_progress_monitor.recording.format import SAVES_ITSELF
 from mcp_progress_monitor.recording.recorder import WatchedPlaces
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.snapshots.watched import TapEnd, WatchedSnapshot
-from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT, on_machine, watched_key
+from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT, watched_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

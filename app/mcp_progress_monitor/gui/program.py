@@ -34,6 +34,7 @@ from mcp_progress_monitor.gui.servers.import_controller import (
     files_here,
     project_folder,
 )
+from mcp_progress_monitor.gui.servers.machine_controller import MachineController
 from mcp_progress_monitor.gui.servers.secrets_controller import SecretsController
 from mcp_progress_monitor.gui.servers.sign_in import SignInController
 from mcp_progress_monitor.gui.servers.watch_controller import WatchController
@@ -257,6 +258,16 @@ class Program(WindowProgram):
         )
         self.imports = ImportController(self.window, self.servers, tasks, appearance)
         self.watches = WatchController(self.window, self.servers, tasks, appearance, folder)
+        self._machines = MachineController(
+            self.window,
+            self.engine,
+            self.servers.approvals,
+            self._models.watched,
+            tasks,
+            appearance,
+            folder,
+            self._report,
+        )
         self._agents = AgentsController(
             self.window, self.window.commands, tasks, appearance, folder, self._status.count_agents
         )
@@ -356,6 +367,7 @@ class Program(WindowProgram):
         for owner in (
             self.catalogue_dialogs,
             self.watches,
+            self._machines,
             self.doctor,
             self._agents,
             self._invites,
@@ -410,8 +422,11 @@ class Program(WindowProgram):
         self._on_beat()
         self._life.beat.connect(self._on_beat)
         self._life.beat.connect(self.servers.poll)
+        self._life.beat.connect(self._models.watched.count_down)
         options = self._options
         self.servers.begin(connects=not options.is_safe)
+        if not options.is_safe:
+            self._machines.restore()
         if options.config is not None:
             self.servers.offer(str(options.config), options.definitions)
         elif options.is_demo:

@@ -66,6 +66,14 @@ WATCH: Final = _command(
     "Record traffic between another client and its servers",
     is_live=True,
 )
+WATCH_MACHINE: Final = _command(
+    "watch_machine",
+    "Watch another &machine…",
+    "watched",
+    "",
+    "Show what agents do in a container, in WSL or over SSH",
+    is_live=True,
+)
 INVITE_AGENT: Final = _command(
     "invite_agent",
     "&Let an agent read…",
@@ -195,7 +203,12 @@ UNDO: Final = _command("undo", "&Undo", "", "Ctrl+Z", "Undo the last removal")
 
 ADDING: Final = (ADD_COMMAND, ADD_URL, IMPORT, DEMO)
 """The ways to add a server."""
-SERVERS_MENU: Final = (ADDING, (EXPORT_SERVERS, WATCH), (INVITE_AGENT, AGENTS), (SETTINGS, QUIT))
+SERVERS_MENU: Final = (
+    ADDING,
+    (EXPORT_SERVERS, WATCH, WATCH_MACHINE),
+    (INVITE_AGENT, AGENTS),
+    (SETTINGS, QUIT),
+)
 HELP_MENU: Final = (MANUAL, KEYS, REPORT_DEFECT, ABOUT)
 WINDOW_COMMANDS: Final = (
     ADD_COMMAND,
@@ -203,6 +216,7 @@ WINDOW_COMMANDS: Final = (
     IMPORT,
     EXPORT_SERVERS,
     WATCH,
+    WATCH_MACHINE,
     INVITE_AGENT,
     AGENTS,
     DEMO,

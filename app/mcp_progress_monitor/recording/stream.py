@@ -48,7 +48,7 @@ _MOST_MARKS: Final = 100_000
 
 
 class StreamMarks(NamedTuple):
-    """What a reader already has: a place in each recording, and the time of the last line."""
+    """Places that a reader already has: one in each recording, and the time of the last line."""
 
     places: dict[str, StreamPlace]
     since: float | None = None

@@ -11,6 +11,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mcp_progress_monitor.formatting import on_machine
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
@@ -41,11 +43,6 @@ class KnownWatched(NamedTuple):
 def watched_key(client: str, key: str, machine: str = "") -> str:
     """Key of a server run by another client, perhaps on another machine; distinct from our own."""
     return f"{_WATCHED}{json.dumps([client, machine] if machine else client)}\n{key}"
-
-
-def on_machine(client: str, machine: str) -> str:
-    """A client with its machine, unless that is this one."""
-    return f"{client} on {machine}" if machine else client
 
 
 def split_watched_key(key: str) -> tuple[str, str] | None:

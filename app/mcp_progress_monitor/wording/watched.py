@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.formatting import on_machine
 from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.snapshots.watched import MachineState
 from mcp_progress_monitor.wording.servers import transport_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.snapshots.watched import TapEnd, WatchedSnapshot
+    from mcp_progress_monitor.snapshots.watched import MachineSnapshot, TapEnd, WatchedSnapshot
 
 _ENDED_BY: Final = {
     "server": "the server ended first",
@@ -99,7 +102,9 @@ def about(watched: WatchedSnapshot) -> str:
         state = "Live" if server.state is ServerState.CONNECTED else "Live, starting"
         tools = formatting.count(len(server.tools), "tool") if server.tools else ""
         facts = tools, server.revision or "", transport_word(server)
-    return " · ".join(filter(None, (script_text(watched.script), state, gap_text(watched), *facts)))
+    client = _short(watched.client) if watched.machine else ""
+    script, gap = script_text(watched.script), gap_text(watched)
+    return " · ".join(filter(None, (script, client, state, gap, *facts)))
 
 
 def gap_text(watched: WatchedSnapshot) -> str:
@@ -117,7 +122,7 @@ def client_text(watched: WatchedSnapshot) -> str:
 
 def server_of_client(watched: WatchedSnapshot) -> str:
     """A watched server in one line: `db (Claude Code)`."""
-    return f"{_short(watched.label)} ({_short(watched.client)})"
+    return f"{_short(watched.label)} ({_short(on_machine(watched.client, watched.machine))})"
 
 
 def processes(watched: WatchedSnapshot) -> str:
@@ -142,7 +147,7 @@ def details(watched: WatchedSnapshot) -> str:
     lines = (
         f"{formatting.one_line(watched.label)}: {state}",
         script_text(watched.script),
-        f"Run by {client_text(watched)}",
+        f"Run by {on_machine(client_text(watched), _short(watched.machine))}",
         formatting.one_line(server.definition.address, 400),
         " · ".join(part for part in (title, server.revision or "", pids, taps) if part),
         "" if began is None else f"Since {formatting.date_and_clock(began)[:19]}",
@@ -150,4 +155,33 @@ def details(watched: WatchedSnapshot) -> str:
         missing,
         f"Recording: {formatting.visible(str(watched.path))}",
     )
+    return "\n".join(line for line in lines if line)
+
+
+def machine_title(machine: MachineSnapshot) -> str:
+    return f"Watched · {_short(machine.name)}"
+
+
+def machine_about(machine: MachineSnapshot, server_count: int, now: float) -> str:
+    """`Live · 3 servers`, or `Tries again in 8 s: The command ended with exit code 255`."""
+    error = "" if machine.error is None else formatting.one_line(machine.error.what, 120)
+    match machine.state:
+        case MachineState.LIVE:
+            return f"Live · {formatting.count(server_count, 'server')}"
+        case MachineState.CONNECTING:
+            return "Connecting…"
+        case MachineState.WAITING:
+            left_s = max((machine.retry_at or now) - now, 0.0)
+            again = f"Tries again in {math.ceil(left_s)} s"
+            return f"{again}: {error}" if error else again
+        case MachineState.STOPPED:
+            return f"Stopped: {error}" if error else "Stopped"
+
+
+def machine_details(machine: MachineSnapshot, server_count: int, now: float) -> str:
+    """All details of a machine as lines of plain text."""
+    host = f"It calls itself {_short(machine.host)}" if machine.host else ""
+    error = "" if machine.error is None else machine.error.as_text()
+    about = machine_about(machine, server_count, now)
+    lines = (machine_title(machine), about, formatting.one_line(machine.address, 400), host, error)
     return "\n".join(line for line in lines if line)

@@ -42,10 +42,15 @@ def _shell(text: str, name: str = "box") -> StdioDefinition:
     return StdioDefinition(name=name, command="/bin/sh", args=("-c", text, "sh"))
 
 
+def stream_command(there: Path) -> tuple[str, ...]:
+    """The command that prints the stream of a data folder."""
+    return (*_STREAM, str(there), "tap", "stream")
+
+
 def _stream(there: Path, name: str = "box") -> StdioDefinition:
     """The command of a machine, which writes its process id into a file."""
-    words = " ".join((*_STREAM, str(there), "tap", "stream"))
-    return _shell(f'echo Welcome; echo $$ > "{there}/pid"; exec {words} "$@"', name)
+    line = " ".join(stream_command(there))
+    return _shell(f'echo Welcome; echo $$ > "{there}/pid"; exec {line} "$@"', name)
 
 
 def _state(engine: Engine) -> MachineSnapshot:
@@ -128,8 +133,8 @@ async def test_two_machines_with_the_same_process_ids_are_kept_apart(
     engine: Engine, there: Path, tmp_path: Path
 ) -> None:
     folders = (there, tmp_path / "third")
-    for place, folder in enumerate(folders):
-        tap = _tap(folder)
+    taps = [_tap(folder) for folder in folders]  # each holds its lock
+    for place, (folder, tap) in enumerate(zip(folders, taps, strict=True)):
         tap.write(tap.opened(), tap.handshake(), tap.call())
         engine.machines.watch(_stream(folder, f"box{place}"))
     await until(lambda: len(jobs_of(engine)) == 2)

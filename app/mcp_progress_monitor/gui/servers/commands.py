@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mcp_progress_monitor.gui.common.commands import Command, Takes, Words
 from mcp_progress_monitor.gui.servers.model import ServerRow, lists_tasks
 from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.snapshots.watched import MachineSnapshot, MachineState, WatchedSnapshot
 from mcp_progress_monitor.wording import watched as watched_texts
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
 
 _RESTARTABLE: Final = frozenset({ServerState.CONNECTED, ServerState.CONNECTING})
 
@@ -193,20 +191,43 @@ ADD: Final = Command(
 SERVER_COMMANDS: Final = (OPEN, *(command for group in SERVER_MENU for command in group))
 
 
-def _is_watched_process(server: WatchedSnapshot) -> bool:
-    return server.server.definition.transport == "stdio"
+def _is_watched(row: WatchedSnapshot | MachineSnapshot) -> bool:
+    return isinstance(row, WatchedSnapshot)
 
 
-def _never(_server: WatchedSnapshot) -> bool:
+def _is_watched_process(row: WatchedSnapshot | MachineSnapshot) -> bool:
+    return isinstance(row, WatchedSnapshot) and row.server.definition.transport == "stdio"
+
+
+def _never(_row: WatchedSnapshot | MachineSnapshot) -> bool:
     return False
 
 
-def _no_call(server: WatchedSnapshot) -> Words:
-    return Words(why=watched_texts.why_no_call(server.client))
+def _no_call(row: WatchedSnapshot | MachineSnapshot) -> Words:
+    if isinstance(row, MachineSnapshot):
+        return Words()
+    return Words(why=watched_texts.why_no_call(row.client))
 
 
-WATCHED_TRAFFIC: Final = _one("watched.traffic", "Show in &Traffic", icon="log", keys=("Return",))
-WATCHED_JOBS: Final = _one("watched.jobs", "Show &jobs", icon="jobs")
+def _is_connectable_machine(row: WatchedSnapshot | MachineSnapshot) -> bool:
+    states = (MachineState.WAITING, MachineState.STOPPED)
+    return isinstance(row, MachineSnapshot) and row.state in states
+
+
+def _is_running_machine(row: WatchedSnapshot | MachineSnapshot) -> bool:
+    return isinstance(row, MachineSnapshot) and row.state is not MachineState.STOPPED
+
+
+def _is_machine(row: WatchedSnapshot | MachineSnapshot) -> bool:
+    return isinstance(row, MachineSnapshot)
+
+
+_watched = partial(_one, applies=_is_watched)
+
+WATCHED_TRAFFIC: Final = _watched(
+    "watched.traffic", "Show in &Traffic", icon="log", keys=("Return",)
+)
+WATCHED_JOBS: Final = _watched("watched.jobs", "Show &jobs", icon="jobs")
 WATCHED_STDERR: Final = _one(
     "watched.stderr",
     "S&how stderr",
@@ -214,17 +235,27 @@ WATCHED_STDERR: Final = _one(
     keys=("Ctrl+Shift+E",),
     applies=_is_watched_process,
 )
-WATCHED_FINDINGS: Final = _one("watched.findings", "Show &findings", icon="warning")
+WATCHED_FINDINGS: Final = _watched("watched.findings", "Show &findings", icon="warning")
 WATCHED_CALL: Final = _one(
     "watched.call", "&New call…", icon="new-call", applies=_never, words=_no_call
 )
-WATCHED_RECORDING: Final = _one("watched.recording", "Open &recording", icon="open")
-WATCHED_INVITE: Final = _one("watched.invite-agent", "&Let an agent read this…", icon="add")
+WATCHED_RECORDING: Final = _watched("watched.recording", "Open &recording", icon="open")
+WATCHED_INVITE: Final = _watched("watched.invite-agent", "&Let an agent read this…", icon="add")
 WATCHED_COPY: Final = _one("watched.copy", "Co&py details", icon="copy", keys=("Ctrl+C",))
 WATCHED_DISMISS: Final = Command(
     "watched.dismiss", "Re&move ended sessions", icon="remove", keys=("Del",)
 )
+MACHINE_CONNECT: Final = _one(
+    "watched.machine-connect", "&Connect now", icon="connect", applies=_is_connectable_machine
+)
+MACHINE_STOP: Final = _one(
+    "watched.machine-stop", "S&top", icon="disconnect", applies=_is_running_machine
+)
+MACHINE_REMOVE: Final = _one(
+    "watched.machine-remove", "Remove this &machine", icon="remove", applies=_is_machine
+)
 WATCHED_MENU: Final = (
+    (MACHINE_CONNECT, MACHINE_STOP, MACHINE_REMOVE),
     (WATCHED_TRAFFIC, WATCHED_JOBS, WATCHED_STDERR, WATCHED_FINDINGS, WATCHED_CALL),
     (WATCHED_RECORDING, WATCHED_INVITE, WATCHED_COPY, WATCHED_DISMISS),
 )

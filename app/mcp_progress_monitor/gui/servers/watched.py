@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,6 +22,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QListView, QMenu, QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.formatting import on_machine
 from mcp_progress_monitor.gui.common.commands import CommandActions, Commands
 from mcp_progress_monitor.gui.common.controls import SideHeading, plain_tip
 from mcp_progress_monitor.gui.common.layout import in_column
@@ -34,7 +36,7 @@ from mcp_progress_monitor.gui.servers.commands import (
     WATCHED_TRAFFIC,
 )
 from mcp_progress_monitor.gui.theme import GAP, Tone
-from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
+from mcp_progress_monitor.snapshots.watched import MachineSnapshot, MachineState, WatchedSnapshot
 from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:
@@ -42,25 +44,29 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QPainter
 
+    from mcp_progress_monitor.engine.machines import Machines
     from mcp_progress_monitor.engine.watching import Watching
     from mcp_progress_monitor.gui.common.labels import Badge
+    from mcp_progress_monitor.gui.common.row_painting import RowFaces
     from mcp_progress_monitor.gui.theme import Appearance
 
 _Index = QModelIndex | QPersistentModelIndex
 
 WATCHED: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of a row's `WatchedSnapshot`; None for the row of a client."""
+"""Role of a row's `WatchedSnapshot` or `MachineSnapshot`; None for the row of a client."""
 
 
+ABOUT: Final = WATCHED + 2  # role of the line about a machine
 BADGE: Final = WATCHED + 1  # role of the `Badge` of a row; None without findings
 _ROWS_SHOWN: Final = 8  # rows that the list reserves room for
 
 
 class _Row(NamedTuple):
-    """A client, or one of its servers."""
+    """A client or another machine, or one of its servers."""
 
     client: str
     server: WatchedSnapshot | None = None
+    machine: MachineSnapshot | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -68,7 +74,7 @@ class _Row(NamedTuple):
 
 
 class WatchedModel(QAbstractListModel):
-    """A row for each client, with its servers below; in the order in which they were found."""
+    """A row for each client and other machine, with its servers below; as found."""
 
     shown = Signal(object)  # the `WatchedSnapshot`s that are new or have changed
 
@@ -78,6 +84,19 @@ class WatchedModel(QAbstractListModel):
         self._servers: dict[str, WatchedSnapshot] = {}
         self._rows: list[_Row] = []
         self._badges: Mapping[str, Badge] = {}
+        self._machines: Machines | None = None
+
+    def set_machines(self, machines: Machines) -> None:
+        """Show the other machines that are watched, from now on."""
+        self._machines = machines
+        self.apply(frozenset(machines.names()))
+
+    @Slot()
+    def count_down(self) -> None:
+        """Show how long it takes until machines are connected again."""
+        for at, row in enumerate(self._rows):
+            if row.machine is not None and row.machine.retry_at is not None:
+                self.dataChanged.emit(self.index(at), self.index(at))
 
     def set_source(self, source: Watching) -> None:
         self._source = source
@@ -91,7 +110,10 @@ class WatchedModel(QAbstractListModel):
         if source is None:
             return
         names = source.names()
-        if not changed.intersection((*names, *self._servers)):
+        machines = [] if self._machines is None else self._machines.snapshots()
+        listed = [row.machine.name for row in self._rows if row.machine is not None]
+        there = (machine.name for machine in machines)
+        if not changed.intersection((*names, *self._servers, *there, *listed)):
             return
         self._servers = {
             name: source.snapshot(name)
@@ -100,7 +122,7 @@ class WatchedModel(QAbstractListModel):
             for name in names
         }
         self.shown.emit([each for name, each in self._servers.items() if name in changed])
-        self._show(_grouped(list(self._servers.values())), changed)
+        self._show(_grouped(list(self._servers.values()), machines), changed)
 
     def set_badges(self, badges: Mapping[str, Badge]) -> None:
         """Set the number of findings of each server."""
@@ -125,14 +147,17 @@ class WatchedModel(QAbstractListModel):
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
-        is_server = self._rows[index.row()].server is not None
-        return flags | Qt.ItemFlag.ItemIsSelectable if is_server else flags
+        row = self._rows[index.row()]
+        is_heading = row.server is None and row.machine is None
+        return flags if is_heading else flags | Qt.ItemFlag.ItemIsSelectable
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """The name for display, all details for screen readers, the snapshot for the delegate."""
         if not index.isValid():
             return None
-        client, server = self._rows[index.row()]
+        client, server, machine = self._rows[index.row()]
+        if machine is not None:
+            return self._machine_data(machine, role)
         if role == WATCHED:
             return server
         badge = None if server is None else self._badges.get(server.name)
@@ -149,6 +174,34 @@ class WatchedModel(QAbstractListModel):
             return plain_tip(watched_texts.details(server))
         return None
 
+    def _machine_data(self, machine: MachineSnapshot, role: int) -> Any:
+        """The same for a machine."""
+        count = self._live_count(machine)
+        now = time.monotonic()
+        match role:
+            case _ if role == WATCHED:
+                return machine
+            case _ if role == ABOUT:
+                return watched_texts.machine_about(machine, count, now)
+            case Qt.ItemDataRole.DisplayRole:
+                return formatting.one_line(machine.name)
+            case Qt.ItemDataRole.AccessibleTextRole:
+                about = watched_texts.machine_about(machine, count, now)
+                return f"{watched_texts.machine_title(machine)}, {about}"
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tip(self.details(machine))
+        return None
+
+    def details(self, row: WatchedSnapshot | MachineSnapshot) -> str:
+        """All details of a row as plain text."""
+        if isinstance(row, WatchedSnapshot):
+            return watched_texts.details(row)
+        return watched_texts.machine_details(row, self._live_count(row), time.monotonic())
+
+    def _live_count(self, machine: MachineSnapshot) -> int:
+        """The number of servers that run on a machine."""
+        return sum(each.machine == machine.name and each.is_live for each in self.servers())
+
     def _show(self, rows: list[_Row], changed: frozenset[str]) -> None:
         if [row.key for row in rows] != [row.key for row in self._rows]:
             self.beginResetModel()
@@ -157,20 +210,39 @@ class WatchedModel(QAbstractListModel):
             return
         self._rows = rows
         for at, row in enumerate(rows):
-            if row.key[1] in changed:
+            is_machine = row.machine is not None  # its row counts servers
+            if row.key[1] in changed or is_machine:
                 self.dataChanged.emit(self.index(at), self.index(at))
 
 
-def _grouped(servers: Sequence[WatchedSnapshot]) -> list[_Row]:
-    clients = dict.fromkeys(server.client for server in servers)
-    return [
+def _grouped(
+    servers: Sequence[WatchedSnapshot], machines: Sequence[MachineSnapshot] = ()
+) -> list[_Row]:
+    """Servers below their clients, and below their machines those of other ones."""
+    listed = {machine.name for machine in machines}
+    here = [server for server in servers if server.machine not in listed]
+    clients = [on_machine(server.client, server.machine) for server in here]
+    rows = [
         row
-        for client in clients
+        for client in dict.fromkeys(clients)
         for row in (
             _Row(client),
-            *(_Row(client, server) for server in servers if server.client == client),
+            *(_Row(client, each) for each, of in zip(here, clients, strict=True) if of == client),
         )
     ]
+    for machine in machines:
+        title = watched_texts.machine_title(machine)
+        rows.append(_Row(title, machine=machine))
+        rows += [_Row(title, each) for each in servers if each.machine == machine.name]
+    return rows
+
+
+_MACHINE_TONES: Final = {
+    MachineState.LIVE: Tone.GOOD,
+    MachineState.CONNECTING: Tone.MUTED,
+    MachineState.WAITING: Tone.WARNING,
+    MachineState.STOPPED: Tone.MUTED,
+}
 
 
 class WatchedDelegate(SideDelegate):
@@ -185,6 +257,13 @@ class WatchedDelegate(SideDelegate):
         server, text = index.data(WATCHED), index.data(Qt.ItemDataRole.DisplayRole)
         painter.save()
         faces = self.faces(option.font)
+        if isinstance(server, MachineSnapshot):
+            of_state = _MACHINE_TONES[server.state]
+            area = self.begin(painter, option, "server", of_state)
+            told = (index.data(ABOUT), Tone.WARNING if server.error else Tone.MUTED)
+            self._two_lines(painter, faces, area, (text, Tone.TEXT), told)
+            painter.restore()
+            return
         if not isinstance(server, WatchedSnapshot):
             area = option.rect.adjusted(GAP + 2, 0, -GAP, 0)
             text = faces.second.elided(text, area.width(), in_middle=True)
@@ -194,18 +273,30 @@ class WatchedDelegate(SideDelegate):
         tone = Tone.GOOD if server.is_live else Tone.MUTED
         is_trouble = server.is_live and bool(server.script or watched_texts.gap_text(server))
         area = self.begin(painter, option, "watched", Tone.WARNING if is_trouble else tone)
+        ink = Tone.TEXT if server.is_live else Tone.MUTED
+        tone = Tone.WARNING if is_trouble else Tone.MUTED
+        about = watched_texts.about(server)
+        self._two_lines(painter, faces, area, (text, ink), (about, tone), index.data(BADGE))
+        painter.restore()
+
+    def _two_lines(
+        self,
+        painter: QPainter,
+        faces: RowFaces,
+        area: QRect,
+        first: tuple[str, Tone],
+        second: tuple[str, Tone],
+        badge: Badge | None = None,
+    ) -> None:
+        """Write a name with its badge, and a line about it."""
         heights = (faces.heavy.height, faces.second.height)
         top = area.top() + (area.height() - sum(heights)) // 2
         place = QRect(area.left(), top, area.width(), heights[0])
-        room = self.paint_badge(painter, faces, place, index.data(BADGE))
-        place.adjust(0, 0, -room, 0)
-        ink = Tone.TEXT if server.is_live else Tone.MUTED
-        name = faces.heavy.elided(text, place.width(), in_middle=True)
-        self.write(painter, faces.heavy, place, name, ink)
+        place.adjust(0, 0, -self.paint_badge(painter, faces, place, badge), 0)
+        name = faces.heavy.elided(first[0], place.width(), in_middle=True)
+        self.write(painter, faces.heavy, place, name, first[1])
         place = QRect(area.left(), top + heights[0], area.width(), heights[1])
-        tone = Tone.WARNING if is_trouble else Tone.MUTED
-        self.write(painter, faces.second, place, watched_texts.about(server), tone)
-        painter.restore()
+        self.write(painter, faces.second, place, *second)
 
 
 class WatchedList(QWidget):
@@ -243,10 +334,10 @@ class WatchedList(QWidget):
         self._recolour()
         self._show_if_any()
 
-    def current(self) -> WatchedSnapshot | None:
-        """The current server."""
+    def current(self) -> WatchedSnapshot | MachineSnapshot | None:
+        """The current server or machine."""
         found = self.view.currentIndex().data(WATCHED)
-        return found if isinstance(found, WatchedSnapshot) else None
+        return found if isinstance(found, WatchedSnapshot | MachineSnapshot) else None
 
     def wanted_height(self) -> int:
         """The height that shows a few rows: our own servers are above."""
@@ -256,7 +347,7 @@ class WatchedList(QWidget):
             return 0
         return self._heading.sizeHint().height() + max(height, 60) + GAP
 
-    def _chosen(self) -> list[WatchedSnapshot]:
+    def _chosen(self) -> list[WatchedSnapshot | MachineSnapshot]:
         current = self.current()
         return [] if current is None else [current]
 
@@ -306,7 +397,7 @@ class WatchedList(QWidget):
 
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
-        if isinstance(self.view.indexAt(place).data(WATCHED), WatchedSnapshot):
+        if self.view.indexAt(place).data(WATCHED) is not None:
             self.commands.fill(self._menu, WATCHED_MENU)
             self._enable()
             self._menu.popup(self.view.viewport().mapToGlobal(place))
@@ -317,4 +408,4 @@ class WatchedList(QWidget):
 
     def _copy(self, _name: str) -> None:
         for current in self._chosen():
-            QGuiApplication.clipboard().setText(watched_texts.details(current))
+            QGuiApplication.clipboard().setText(self._model.details(current))
