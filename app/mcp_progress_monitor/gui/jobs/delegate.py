@@ -389,7 +389,8 @@ class JobCells:
         # Scaled by a fraction, a text that is laid out has its letters a little further apart.
         if is_kept or self._is_scale_whole:
             laid_out = face.laid_out(text, width, is_kept=is_kept)
-            if laid_out is not None:
+            # A character of another font may make it higher, with its letters in another place.
+            if laid_out is not None and (is_kept or abs(laid_out.height - face.tall) < 0.5):
                 static, wide, high = laid_out
                 upper = top + (height - (high if is_kept else face.tall)) / 2
                 start = left if flags == _LEFT else left + width - wide
