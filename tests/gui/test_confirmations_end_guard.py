@@ -171,7 +171,7 @@ async def test_what_is_not_to_be_asked_again_is_done_at_once_until_settings_say_
         await until(lambda: job_state(program, 1) is JobState.LOST)
 
 
-@pytest.mark.parametrize("action", FOUR)
+@pytest.mark.parametrize("action", ["Restart", "Quit"])
 async def test_without_a_running_job_nothing_is_asked(data_dir: Path, action: str) -> None:
     async with called(data_dir, SHORT, JobState.DONE) as program:
         pid = program.engine.servers.snapshot("demo").pid

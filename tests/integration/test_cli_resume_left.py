@@ -62,7 +62,9 @@ def _terminate(tap: Tap) -> None:
     os.kill(tap.pid, signal.SIGTERM)
 
 
-@pytest.mark.parametrize("end", [_close, _kill, _terminate])
+@pytest.mark.parametrize(
+    "end", [_kill, *(pytest.param(end, marks=pytest.mark.campaign) for end in (_close, _terminate))]
+)
 def test_a_job_left_behind_a_tap_without_a_window_is_listed_at_once(
     tmp_path: Path, end: Callable[[Tap], None]
 ) -> None:

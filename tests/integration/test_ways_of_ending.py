@@ -154,10 +154,7 @@ def _end_in(ways: list[Way], folder: Path) -> None:
 
 _SHORT: Final = [
     Way("call", "SIGTERM", "stubborn late"),
-    Way("call", "SIGHUP", "child deep"),
-    Way("call", "SIGKILL", "stubborn late"),
     Way("call", "terminal", "stubborn breeds"),
-    Way("window", "SIGHUP", "child deep"),
     Way("window", "SIGKILL", "stubborn late"),
     Way("window", "terminal", "stubborn"),
 ]
