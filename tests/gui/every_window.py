@@ -66,6 +66,7 @@ from mcp_progress_monitor.gui.servers.draft import ServerKind
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
 from mcp_progress_monitor.gui.servers.machine_dialog import MachineDialog
+from mcp_progress_monitor.gui.servers.save_dialog import SaveDialog
 from mcp_progress_monitor.gui.servers.secret_dialog import SecretDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
@@ -237,6 +238,7 @@ class EveryWindow(QObject):
         yield self._agents()
         yield self._invite()
         yield self._serving()
+        yield self._on_save()
         yield ConsentDialog(text, [self._stdio])
         yield _case("several", ConsentDialog(text, [self._stdio, self._http]))
         yield SavedServerDialog(ErrorDetails(text, text), self._stdio)
@@ -281,6 +283,13 @@ class EveryWindow(QObject):
         yield AboutDialog(held)
         yield ReportDialog(folder, held)
         yield ManualWindow(held)
+
+    def _on_save(self) -> SaveDialog:
+        files = FileWatch(is_on=True, paths=(self._texts,))
+        saved = [(self._texts, ())]
+        dialog = SaveDialog(self._server, files, saved, self.appearance)
+        dialog.show_count(files, 12)
+        return dialog
 
     def _palette(self, held: QWidget) -> Palette:
         text = self._texts

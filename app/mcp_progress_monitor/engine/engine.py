@@ -20,6 +20,7 @@ from mcp_progress_monitor.engine.keeper import Keeper, Restorer
 from mcp_progress_monitor.engine.origins import origin_of, was_run
 from mcp_progress_monitor.engine.requests import Requests
 from mcp_progress_monitor.engine.resumer import Resumer
+from mcp_progress_monitor.engine.save_loops import SaveLoops
 from mcp_progress_monitor.engine.servers import Servers
 from mcp_progress_monitor.engine.settings import Settings
 from mcp_progress_monitor.engine.task_runs import TaskKeeper, TaskRuns
@@ -80,8 +81,8 @@ class Engine:
     """Servers, their sessions and all jobs.
 
     An async context manager that owns one task group. Each part has its own methods: `servers`,
-    `settings`, `questions`, `calls`, `jobs`, `resumer`, `tasks`, `recording`. `subscribe` delivers
-    every update, in order.
+    `settings`, `questions`, `calls`, `jobs`, `resumer`, `tasks`, `recording`, `save_loops`.
+    `subscribe` delivers every update, in order.
     """
 
     def __init__(
@@ -200,6 +201,9 @@ class Engine:
             self._clock.monotonic,
             publish,
             self._read_attempts,
+        )
+        self.save_loops: Final = SaveLoops(
+            self._connector, manager, self.calls, self.jobs, self.subscribe
         )
 
     async def __aenter__(self) -> Self:

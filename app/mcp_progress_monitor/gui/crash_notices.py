@@ -69,6 +69,8 @@ class CrashNotices(QObject):
             self._connected[name] = connection
             if crash is not None and crash.is_pending:
                 self._show(server, crash.notice, crash.connections, "The server was restarted.")
+            elif crash is not None and server.on_save is not None:
+                self._bar.withdraw(crash.notice)  # the author has mended it
         elif server.state is ServerState.CLOSED:
             self._connected.pop(name, None)
         elif server.state in _DOWN or server.retry is not None:

@@ -105,6 +105,7 @@ class LazyPanes(QObject):
             self._models.jobs,
             findings,
             self._models.traffic.timeline.raw_of,
+            self._models.findings.counts_of,
         )
         findings.jump_requested.connect(self.finding_opened)
         self._models.when_followed(lambda source: pane.set_source(source.jobs))

@@ -88,6 +88,12 @@ class Navigation(QObject):
             self._window.job_filters.select(JobGroup.ALL)
         self.open_job(job)
 
+    @Slot(object)
+    def compare_again(self, job: JobId) -> None:
+        """Open a job that was called again, compared with the run before."""
+        self.reveal_job(job)
+        self._window.job_pane.open_comparison()
+
     @Slot(object, str)
     def show_message(self, number: int, notice: str) -> None:
         """Show a message in Traffic, with a notice about it."""

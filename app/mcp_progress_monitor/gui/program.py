@@ -35,6 +35,7 @@ from mcp_progress_monitor.gui.servers.import_controller import (
     project_folder,
 )
 from mcp_progress_monitor.gui.servers.machine_controller import MachineController
+from mcp_progress_monitor.gui.servers.save_controller import SaveController
 from mcp_progress_monitor.gui.servers.secrets_controller import SecretsController
 from mcp_progress_monitor.gui.servers.sign_in import SignInController
 from mcp_progress_monitor.gui.servers.watch_controller import WatchController
@@ -189,6 +190,15 @@ class Program(WindowProgram):
             appearance,
         )
         CrashNotices(window.notices, self.engine, models.feed, window.commands)
+        self._saves = SaveController(
+            window,
+            self.engine,
+            tasks,
+            window.notices,
+            models.feed,
+            self.calls.saved_calls,
+            appearance,
+        )
         self.jobs = JobsController(self.engine, tasks, self._report, self)
         self.removal = JobRemoval(self._models.jobs, self.jobs, self.undo, self)
         self._job_dialogs = JobDialogs(
@@ -369,10 +379,12 @@ class Program(WindowProgram):
             self.watches,
             self._machines,
             self.doctor,
+            self._saves,
             self._agents,
             self._invites,
         ):
             commands.join(owner)
+        self._saves.called_again.connect(self._navigation.compare_again)
         guard, move = self.end_guard, self._move_server
         for command, work, *given in (
             (on_servers.OPEN, self._open_server),

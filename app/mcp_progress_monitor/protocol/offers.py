@@ -96,6 +96,13 @@ class Tool(NamedTuple):
         annotations = self.raw.get("annotations")
         return isinstance(annotations, dict) and annotations.get(name) is True
 
+    @property
+    def may_destroy(self) -> bool:
+        """True unless the server declares that it only reads or adds, as the protocol assumes."""
+        annotations = self.raw.get("annotations")
+        is_additive = isinstance(annotations, dict) and annotations.get("destructiveHint") is False
+        return not (is_additive or self.has_hint("readOnlyHint"))
+
 
 class Resource(NamedTuple):
     """A resource; `size` in bytes, None if unknown."""

@@ -87,6 +87,18 @@ class ResourceUpdates(NamedTuple):
     when: float
 
 
+class OnSave(NamedTuple):
+    """A server is restarted when one of its source files is saved, and called again.
+
+    These are `file_count` files in `paths`, which are folders and files. A restart that is due
+    waits for the end of `waits_for` jobs.
+    """
+
+    file_count: int
+    paths: tuple[str, ...]
+    waits_for: int = 0
+
+
 _NOTHING: Final[JsonObject] = {}
 
 
@@ -99,7 +111,8 @@ class ServerSnapshot(NamedTuple):
     standard error, oldest first. `own_settings` are the user's for it, None if unchanged;
     `subscriptions` are the resources whose updates are wanted, `resource_updates` those received,
     the newest last. `events` are the types of events that it can report, `latest_events` those it
-    has reported, the newest last. `waiting` is what connecting waits for, None otherwise.
+    has reported, the newest last. `waiting` is what connecting waits for, `on_save` how saved
+    files restart it, None otherwise.
     """
 
     name: str
@@ -128,6 +141,7 @@ class ServerSnapshot(NamedTuple):
     health: Health | None = None
     sign_in: SignIn | None = None
     waiting: Waiting | None = None
+    on_save: OnSave | None = None
     unlisted: frozenset[str] = frozenset()  # list methods that a watched client never called
 
     @property

@@ -27,6 +27,7 @@ from mcp_progress_monitor.protocol.facts import (
     TaskStated,
 )
 from mcp_progress_monitor.protocol.frames import fact_of, server_name
+from mcp_progress_monitor.protocol.messages import META
 from mcp_progress_monitor.tracker import endings, requests
 from mcp_progress_monitor.tracker.cancel_grace import PendingCancels
 from mcp_progress_monitor.tracker.chains import Chains, RestoredTask, job_of_task
@@ -53,6 +54,7 @@ _LOOKS: Final = 8
 """Messages of one moment that are compared with the current phase: a flood has hundreds."""
 _NEVER: Final = float("inf")
 _CONNECTIONS_KEPT: Final = 1000
+_COMPARED: Final = 200
 
 
 def _nobody(_connection: str) -> None:
@@ -572,6 +574,23 @@ class Jobs:
     def ids(self) -> Sequence[JobId]:
         return self._tracker.jobs()
 
+    def before(self, job: JobId) -> JobId | None:
+        """The newest earlier run of the same request that has ended; None if there is none.
+
+        Only the newest `_COMPARED` jobs before it are looked at.
+        """
+        ids, asked = self.ids(), self.snapshot(job)
+        if asked is None or job not in ids:
+            return None
+        end = ids.index(job)
+        for other in reversed(ids[max(0, end - _COMPARED) : end]):
+            found = self.snapshot(other)
+            if found is not None and found.state.is_over and _asks_like(found, asked):
+                one, two = self.detail(other), self.detail(job)
+                if one is not None and two is not None and _arguments(one) == _arguments(two):
+                    return other
+        return None
+
     def parents_of(self, jobs: Iterable[JobId]) -> dict[JobId, JobId]:
         """Return the `jobs` that are requests of a server during another job, with that job."""
         return self._tracker.parents_of(jobs)
@@ -591,3 +610,12 @@ class Jobs:
     def requests_of(self, job: JobId) -> frozenset[int]:
         """The frame numbers of all requests of a job."""
         return self._tracker.requests_of(job)
+
+
+def _asks_like(job: JobSnapshot, other: JobSnapshot) -> bool:
+    kinds = ((each.server, each.sender, each.method, each.name) for each in (job, other))
+    return len(set(kinds)) == 1
+
+
+def _arguments(detail: JobDetail) -> dict[str, Any]:
+    return {name: value for name, value in detail.params.items() if name != META}

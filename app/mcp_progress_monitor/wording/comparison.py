@@ -16,12 +16,13 @@ from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.content import pretty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
 
 
 SAME: Final = "same"
+_NO_TIMES: Final = frozenset({"State", "Ticks", "First progress", "Last progress", "Attempts"})
 _MOST_BYTES: Final = 2_000_000  # of a reply that is compared
 
 
@@ -45,10 +46,46 @@ def rows(first: JobDetail, second: JobDetail) -> list[Row]:
         _duration_row("Until the first tick", *map(_first_s, both)),
         _duration_row("Longest silence", *map(_silence_s, both)),
         _count_row("Ticks", *(each.snapshot.tick_count for each in both)),
+        _text_row("First progress", *map(_first_progress, both)),
+        _text_row("Last progress", *(job_texts.count(each.snapshot) for each in both)),
         _count_row("Attempts", *(each.snapshot.attempt_count for each in both)),
         _rate_row("Mean rate", *map(_mean_rate, both)),
         *_phases(first, second),
     ]
+
+
+def changes(first: JobDetail, second: JobDetail) -> list[Row]:
+    """The rows of two runs of one call that differ; the times, which always do, come last."""
+    _job, _started, *found = rows(first, second)
+    changed = [
+        row._replace(difference=row.difference or _there(row.first, row.second))
+        for row in found
+        if row.first != row.second
+    ]
+    return sorted(changed, key=_is_time)
+
+
+def _is_time(row: Row) -> bool:
+    return bool(row.first and row.second) and row.name not in _NO_TIMES
+
+
+def _there(first: str, second: str) -> str:
+    if first and second:
+        return ""
+    return "gone" if first else "new"
+
+
+def findings(first: Mapping[str, int], second: Mapping[str, int]) -> list[Row]:
+    """A row for each finding that is new, gone, or in another number of messages."""
+    found = []
+    for name in {**first, **second}:
+        one, other = (
+            "" if (n := each.get(name)) is None else formatting.number(n)
+            for each in (first, second)
+        )
+        if one != other:
+            found.append(Row(name, one, other, _there(one, other)))
+    return found
 
 
 _STATISTICS: Final = "Call|Server|Calls|Failed|Median|95 %|Longest|Ticks|Largest result"
@@ -130,6 +167,10 @@ def _phase_durations(detail: JobDetail) -> dict[str, float]:
 
 def _first_s(detail: JobDetail) -> float | None:
     return detail.chart[0].at - detail.snapshot.started_at if detail.chart else None
+
+
+def _first_progress(detail: JobDetail) -> str:
+    return formatting.rounded(detail.chart[0].last) if detail.chart else ""
 
 
 def _silence_s(detail: JobDetail) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import formatting
@@ -11,7 +12,7 @@ from mcp_progress_monitor.protocol.messages import LIST_TOOLS
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
     from mcp_progress_monitor.snapshots.servers import Health, Retry, ServerSnapshot, Waiting
@@ -97,7 +98,7 @@ def about(
     if server.state is ServerState.CONNECTED:
         count = formatting.count(len(server.tools), "tool")
         tools = "tools not listed" if LIST_TOOLS in server.unlisted else count
-        facts = (_update_count(server), tools, server.revision or "", *facts)
+        facts = (_on_save(server), _update_count(server), tools, server.revision or "", *facts)
     parts = (first, _stray(stray_ticks), *facts)
     return " · ".join(formatting.one_line(part) for part in parts if part)
 
@@ -128,6 +129,26 @@ def _state_text(server: ServerSnapshot, now: float, entry: CatalogueEntry | None
 
 def _restarts(server: ServerSnapshot) -> str:
     return formatting.count(server.restarts, "restart") if server.restarts else ""
+
+
+def _on_save(server: ServerSnapshot) -> str:
+    """`Watching 12 files in src`, or what a restart waits for; empty if none restart it."""
+    if server.on_save is None:
+        return ""
+    number, paths, waits_for = server.on_save
+    if waits_for:
+        return restarts_when_text(waits_for)
+    return watching_text(number, paths)
+
+
+def restarts_when_text(jobs: int) -> str:
+    return f"Restarts when {formatting.count(jobs, 'job')} {'ends' if jobs == 1 else 'end'}"
+
+
+def watching_text(files: int, paths: Sequence[str]) -> str:
+    names = [formatting.one_line(Path(path).name or path, _NAME) for path in paths[:1]]
+    more = f" and {formatting.count(len(paths) - 1, 'more place')}" if len(paths) > 1 else ""
+    return f"Watching {formatting.count(files, 'file')} in {names[0] if names else '?'}{more}"
 
 
 def _update_count(server: ServerSnapshot) -> str:
@@ -167,6 +188,7 @@ def details(
         "" if server.pid is None else f"pid {server.pid}",
         formatting.visible(error, keep_line_ends=True) if error else _facts(server),
         _restarts(server) if error else "",
+        _on_save(server),
         _stray(stray_ticks),
         _updates(server),
         "Connects at start" if entry is not None and entry.connects_at_start else "",

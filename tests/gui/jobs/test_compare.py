@@ -8,11 +8,16 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.gui.common.tables import PlainTable
-from mcp_progress_monitor.gui.jobs.compare import CompareDialog, RunsChart, StatisticsDialog
+from mcp_progress_monitor.gui.jobs.compare import (
+    CompareDialog,
+    ComparisonSection,
+    RunsChart,
+    StatisticsDialog,
+)
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.exposure import expose
-from tests.job_stand_ins import FakeJobs, course, detail, job
+from tests.job_stand_ins import FakeJobs, answer, course, detail, job
 
 
 @pytest.fixture
@@ -95,3 +100,19 @@ def test_a_row_of_the_statistics_leads_to_its_calls(qtbot: QtBot) -> None:
     with qtbot.waitSignal(dialog.calls_wanted) as wanted:
         QTest.keyClick(table, Qt.Key.Key_Return)
     assert wanted.args == ["export local-db"]
+
+
+def test_a_run_is_compared_with_the_one_before(qtbot: QtBot, appearance: Appearance) -> None:
+    before = detail(job(id=1, tick_count=3), answer=answer({"rows": 1}))
+    now = detail(job(id=2, tick_count=5), answer=answer({"rows": 2}))
+    section = expose(qtbot, ComparisonSection(appearance), 700, 200)
+    section.show_runs(before, now, ({"Went back": 2}, {"Stood still": 1}))
+    model = section.model
+    shown = [[model.index(row, column).data() for column in range(4)] for row in range(3)]
+    assert shown == [
+        ["Went back", "2", "", "gone"],
+        ["Stood still", "", "1", "new"],
+        ["Ticks", "3", "5", "+2 (+67 %)"],
+    ]
+    assert '-    "rows": 1' in section.text.toPlainText()
+    assert section.heading.text().startswith("Compared with the run before, at ")

@@ -491,3 +491,53 @@ def test_in_a_low_pane_the_pages_give_way_and_the_header_stays_whole(
 def test_a_job_without_a_break_has_no_place_for_its_stream(pane: JobPane) -> None:
     pane.show_job(1)
     assert not pane.history.stream_table.isVisible()
+
+
+@pytest.fixture
+def runs(appearance: Appearance, qtbot: QtBot) -> JobPane:
+    """A pane with two runs of one call, and one that still runs."""
+    done: dict[str, Any] = {"state": JobState.DONE, "ended_at": 152.0}
+    source = FakeJobs(job(id=1, **done), job(id=2, **done), job(id=3))
+    made = JobPane(appearance, job_actions(appearance))
+    made.set_source(source)
+    return expose(qtbot, made, 900, 400)
+
+
+def compared(pane: JobPane) -> bool:
+    section = pane.comparison
+    return section is not None and pane.tabs.isTabVisible(pane.tabs.indexOf(section))
+
+
+def test_a_job_with_a_run_before_it_is_compared_once_it_is_over(runs: JobPane) -> None:
+    runs.show_job(1)
+    assert not compared(runs)
+    runs.show_job(2)
+    assert compared(runs)
+    runs.show_job(3)
+    assert not compared(runs)
+
+
+def test_the_comparison_opens_as_soon_as_there_is_one(runs: JobPane) -> None:
+    runs.show_job(3)
+    runs.open_comparison()
+    assert runs.tabs.currentWidget() is runs.history
+    assert runs._source is not None  # noqa: SLF001
+    runs._source.put(job(id=3, state=JobState.DONE))  # type: ignore[attr-defined]  # noqa: SLF001
+    runs.apply(changed(3))
+    assert runs.comparison is not None
+    assert runs.tabs.currentWidget() is runs.comparison
+
+
+def test_a_job_without_a_comparison_opens_at_its_progress(runs: JobPane) -> None:
+    runs.show_job(2)
+    runs.open_comparison()
+    runs.show_job(1)
+    assert runs.tabs.currentWidget() is runs.history
+
+
+def test_an_empty_section_makes_room_for_the_comparison(runs: JobPane) -> None:
+    questions = runs.tabs.indexOf(runs.server_requests)
+    runs.show_job(1)
+    assert runs.tabs.isTabVisible(questions)
+    runs.show_job(2)
+    assert not runs.tabs.isTabVisible(runs.tabs.indexOf(runs.server_requests))

@@ -151,3 +151,20 @@ def test_a_list_is_declared_as_a_capability_or_by_an_extension(
     capabilities: dict[str, Any], is_declared: bool
 ) -> None:
     assert declares(capabilities, "events") is is_declared
+
+
+@pytest.mark.parametrize(
+    ("hints", "may"),
+    [
+        (None, True),
+        ({}, True),
+        ({"destructiveHint": True}, True),
+        ({"destructiveHint": False}, False),
+        ({"readOnlyHint": True}, False),
+        ({"readOnlyHint": "yes"}, True),
+        ([], True),
+    ],
+)
+def test_a_tool_may_destroy_unless_it_declares_otherwise(hints: object, may: bool) -> None:
+    raw = {"name": "t", "inputSchema": {"type": "object"}, "annotations": hints}
+    assert read_tools({"tools": [raw]}).items[0].may_destroy is may

@@ -16,7 +16,7 @@ from mcp_progress_monitor.protocol.facts import (
 )
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, Failure, JobState
-from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Tracker
+from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Jobs, Tracker
 from tests.findings import finding, texts_of
 from tests.unit.tracker.story import CONNECTION, Story
 
@@ -444,3 +444,22 @@ def test_a_result_that_breaks_its_output_schema_marks_its_job(story: Story) -> N
     assert job.id in changes.moved
     assert texts_of(changes.marked)[900] == "n: 1 is wrong"
     story.tell(OutputChecked(*place, 77, ("of no job",), ()))
+
+
+def test_the_run_before_asked_the_same_and_is_over(story: Story) -> None:
+    def call(rows: int, token: str, method: str = "tools/call") -> int:
+        params = {"name": "export", "arguments": {"rows": rows}, "_meta": {"t": token}}
+        return story.call(token, method=method, params=params)
+
+    first, other, running = call(1, "a"), call(2, "b"), call(1, "c")
+    prompt, last = call(1, "d", "prompts/get"), call(1, "e")
+    for request in (first, other, prompt, last):
+        story.reply(request)
+    jobs = Jobs(story.tracker, lambda: story.now)
+    ids = {request: story.job(request).id for request in (first, other, running, last)}
+    assert jobs.before(ids[last]) == ids[first]
+    assert jobs.before(ids[first]) is None
+    assert jobs.before(ids[other]) is None
+    story.reply(running)
+    assert jobs.before(ids[last]) == ids[running]
+    assert jobs.before(max(jobs.ids()) + 1) is None

@@ -93,3 +93,28 @@ def test_calls_are_counted_by_tool_what_fails_and_what_is_slow_first() -> None:
         ("export", "local-db", "20", "", "10 s", "19 s", "20 s", "20", "20 B"),
     ]
     assert comparison.statistics([]) == []
+
+
+def test_what_changed_between_two_runs_comes_before_the_times() -> None:
+    before = detail(
+        job(elapsed_s=60.0), phases=[Phase("Reading", 102, 111, 5), Phase("Old", 111, 120, 5)]
+    )
+    now = detail(
+        job(elapsed_s=30.0), phases=[Phase("Reading", 102, 107, 5), Phase("New", 107, 120, 5)]
+    )
+    rows = [(row.name, row.difference) for row in comparison.changes(before, now)]
+    assert rows == [
+        ("Old", "gone"),
+        ("New", "new"),
+        ("Duration", f"{MINUS}30 s (-50 %)"),
+        ("Reading", f"{MINUS}4.0 s (-44 %)"),
+    ]
+
+
+def test_findings_of_two_runs_are_new_gone_or_more() -> None:
+    rows = comparison.findings({"a": 1, "b": 2, "c": 3}, {"b": 5, "c": 3, "d": 4})
+    assert [tuple(row) for row in rows] == [
+        ("a", "1", "", "gone"),
+        ("b", "2", "5", ""),
+        ("d", "", "4", "new"),
+    ]

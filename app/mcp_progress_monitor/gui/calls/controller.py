@@ -16,7 +16,8 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.calls.memory import forget_arguments
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.calls.memory import SavedCalls, forget_arguments
 from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.user_settings import GeneralSettings, PrivacySettings
 from mcp_progress_monitor.gui.window_commands import NEW_CALL
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.tracker.snapshot import JobId
 
+_TITLE: Final = 60
 _OPENING_MS: Final = 300  # delay between connecting a server and showing its page
 
 
@@ -304,6 +306,26 @@ class CallsController(QObject):
         form = None if self._call is None else self._call.form
         state = self._preferences.json_of("calls") if form is None else form.state()
         return state.get("arguments")
+
+    def saved_calls(self, server: str) -> list[tuple[str, tuple[Call, ...]]]:
+        """Return the calls on a server that the user saved, and those of each folder, by title."""
+        from mcp_progress_monitor.gui.calls.offers import OfferKind, unlisted
+
+        saved = SavedCalls()
+        form = None if self._call is None else self._call.form
+        kept = self._preferences.json_of("saved-calls") if form is None else form.saved.state()
+        saved.restore(kept)
+        found: dict[str, tuple[Call, ...]] = {}
+        for each in saved:
+            if each.server != server:
+                continue
+            params = unlisted(OfferKind(each.method), each.name).params(each.arguments)
+            call = (Call(server, each.method, params),)
+            if each.folder:
+                folder = f"All in {one_line(each.folder, _TITLE)}"
+                found[folder] = (*found.get(folder, ()), *call)
+            found[one_line(f"{each.folder} / {each.title}".lstrip(" /"), _TITLE)] = call
+        return list(found.items())
 
     def close(self) -> None:
         """Close open windows, and save what was typed."""

@@ -26,14 +26,14 @@ _LINE_END: Final = re.compile(r"((?<!\\)(?:\\\\)*\\n)(?=[^\"])")
 _TONES: Final = {"-": Tone.BAD, "+": Tone.GOOD, "@": Tone.MUTED}
 
 
-def differences(first: str, second: str) -> list[str]:
-    """The lines that differ, those of the first with `-`, with some lines around; none if equal.
+def differences(first: str, second: str, around: int = _AROUND) -> list[str]:
+    """The lines that differ, those of the first with `-`, with lines `around`; none if equal.
 
     Strings of several lines are compared line by line. Of longer texts the first `_MOST_LINES`
     lines are compared, and the last line says so: more would take seconds.
     """
     one, other = _lines(first), _lines(second)
-    found = difflib.unified_diff(one[:_MOST_LINES], other[:_MOST_LINES], n=_AROUND, lineterm="")
+    found = difflib.unified_diff(one[:_MOST_LINES], other[:_MOST_LINES], n=around, lineterm="")
     lines = [elide(visible(line), _LONGEST) for line in list(found)[2:]]
     if max(len(one), len(other)) > _MOST_LINES:
         lines.append(f"@@ Only the first {number(_MOST_LINES)} lines were compared. @@")
@@ -56,9 +56,12 @@ class DifferencesView(QPlainTextEdit):
         self.setFont(monospaced(self.font()))
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setAccessibleName("Differences")
-        self.setPlainText("\n".join(differences(first, second)) or "Both are equal.")
-        self._colour_lines()
+        self.show_texts(first, second)
         appearance.changed.connect(self._colour_lines)
+
+    def show_texts(self, first: str, second: str, around: int = _AROUND) -> None:
+        self.setPlainText("\n".join(differences(first, second, around)) or "Both are equal.")
+        self._colour_lines()
 
     @Slot()
     def _colour_lines(self) -> None:

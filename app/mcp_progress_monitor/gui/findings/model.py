@@ -97,6 +97,12 @@ class FindingsModel(TitledTable):
             made = self._shown[row] = checked(self._rows[row])
         return made
 
+    def counts_of(self, job: JobId) -> Mapping[str, int]:
+        """In how many messages of a job there is each finding that is not ignored, by text."""
+        rows = (row for row, each in enumerate(self._rows) if each.job == job)
+        shown = (row for row in rows if not self.is_ignored(row))
+        return {self._rows[row].finding.rule.text: self._rows[row].count for row in shown}
+
     def find(self, finding: ReportedResult) -> ReportedResult | None:
         for row, each in enumerate(self._rows):
             is_same = (each.rule, each.first) == (finding.rule, finding.frames[0])

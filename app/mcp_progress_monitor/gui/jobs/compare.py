@@ -1,4 +1,4 @@
-"""Jobs beside each other: two runs of one tool, and the figures of all calls by tool."""
+"""Jobs beside each other: two runs of one tool, a run and the one before, figures by tool."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.commands import KeyAction
-from mcp_progress_monitor.gui.common.controls import plain_label
+from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
 from mcp_progress_monitor.gui.common.differences import DifferencesView
-from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_column
+from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.history import PlainTableModel
 from mcp_progress_monitor.gui.page_commands import COUNT_AGAIN
@@ -31,9 +31,10 @@ from mcp_progress_monitor.tracker.estimate import gains
 from mcp_progress_monitor.tracker.history import AxisSpan, span
 from mcp_progress_monitor.tracker.work_clock import WorkClock
 from mcp_progress_monitor.wording import comparison
+from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from PySide6.QtGui import QPaintEvent
 
@@ -172,6 +173,45 @@ class CompareDialog(QDialog):
         column.addWidget(ScreenFit(pages, _BESIDE, self), 1)
         column.addWidget(buttons)
         fit_to_screen(self, _SIZE)
+
+
+class ComparisonSection(QWidget):
+    """Shows how a run differs from the one before: findings, figures and the result."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown: tuple[object, ...] = ()
+        self.heading = ElidedLabel(self)
+        set_text_colour(self.heading, appearance, Tone.MUTED)
+        self.model = PlainTableModel(("Figure", "Before", "Now", "Difference"), self)
+        self.text = DifferencesView("", "", appearance, self)
+        parts = QSplitter(self)
+        table = PlainTable(self.model, "Comparison", self)
+        titles = table.horizontalHeader()
+        titles.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        titles.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        parts.addWidget(table)
+        parts.addWidget(self.text)
+        about = in_row((self.heading, 1), margins=(GAP, GAP_S, GAP, GAP_S))
+        in_column(about, (parts, 1), of=self, margins=0, spacing=0)
+
+    def show_runs(
+        self,
+        before: JobDetail,
+        detail: JobDetail,
+        findings: tuple[Mapping[str, int], Mapping[str, int]],
+    ) -> None:
+        """Compare two runs, and `findings` of both, counted by text."""
+        shown = before.snapshot.id, detail.snapshot.id, *findings
+        if shown == self._shown:
+            return  # both are over
+        self._shown = shown
+        when = job_texts.moment(before.snapshot.started_when)
+        self.heading.set_text(f"Compared with the run before, at {when}")
+        rows = (*comparison.findings(*findings), *comparison.changes(before, detail))
+        self.model.show_rows([tuple(row) for row in rows], [])
+        one, other = map(comparison.request_and_reply, (before, detail))
+        self.text.show_texts(one, other, around=1)
 
 
 class StatisticsDialog(QDialog):

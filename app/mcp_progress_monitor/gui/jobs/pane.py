@@ -25,10 +25,13 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from PySide6.QtGui import QShowEvent
 
     from mcp_progress_monitor.gui.common.commands import CommandActions
     from mcp_progress_monitor.gui.common.layout import JobSection
+    from mcp_progress_monitor.gui.jobs.compare import ComparisonSection
     from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId
@@ -37,6 +40,10 @@ if TYPE_CHECKING:
 _FINDINGS: Final = "Fin&dings"
 _SECOND_MS: Final = 1000
 _LEAST_PAGE: Final = 60  # pixels of a page that always stay in sight
+
+
+def _no_counts(_job: JobId) -> Mapping[str, int]:
+    return {}
 
 
 class JobPane(QWidget):
@@ -59,12 +66,19 @@ class JobPane(QWidget):
         rows: JobsModel | None = None,
         findings: JobSection | None = None,
         raw_of: RawOf = no_raw,
+        counts_of: Callable[[JobId], Mapping[str, int]] = _no_counts,
     ) -> None:
         """`actions` are those of the job list; `findings`, if given, are a separate section.
 
-        `raw_of` reads messages that are too large to decode.
+        `raw_of` reads messages that are too large to decode; `counts_of` counts a job's findings.
         """
         super().__init__(parent)
+        self._counts_of = counts_of
+        self.comparison: ComparisonSection | None = None
+        self._before: JobId | None = None
+        """The run before the shown job, once that is over; for which job and state it counts:"""
+        self._compared: tuple[JobId, bool] | None = None
+        self._opens_comparison = False
         self.findings = findings
         self.commands: Final = actions
         self._appearance = appearance
@@ -106,7 +120,7 @@ class JobPane(QWidget):
     def set_source(self, source: Jobs) -> None:
         """Read the jobs from `source`."""
         self._source = source
-        self._request_of = None
+        self._request_of = self._compared = None
         self.show_job(None)
 
     @property
@@ -119,9 +133,15 @@ class JobPane(QWidget):
         """Show `job` from now on; None shows none."""
         if job != self._job:
             self._job = job
+            self._opens_comparison = False
             self._open_result_of_failed()
         if self.findings is not None:
             self.findings.show_job(job)
+        self._refresh()
+
+    def open_comparison(self) -> None:
+        """Open the comparison with the run before, if there is one, as soon as it is made."""
+        self._opens_comparison = True
         self._refresh()
 
     def _open_result_of_failed(self) -> None:
@@ -204,8 +224,42 @@ class JobPane(QWidget):
             return
         self.header.show_row(row or JobRow(detail.snapshot, None))
         self.tabs.setTabVisible(self.tabs.indexOf(self.task), detail.snapshot.task is not None)
+        self._offer_comparison(detail)
         self._show_section(detail)
         self._keep_time(detail)
+
+    def _offer_comparison(self, detail: JobDetail) -> None:
+        """Show the section of a job that is over and has a run before it."""
+        job, tabs = detail.snapshot, self.tabs
+        if self._compared != (job.id, job.state.is_over):
+            self._compared = job.id, job.state.is_over
+            source = self._source if job.state.is_over else None
+            self._before = None if source is None else source.before(job.id)
+        is_there = self._before is not None
+        if self.comparison is None:
+            if not is_there:
+                return
+            from mcp_progress_monitor.gui.jobs.compare import ComparisonSection  # few need it
+
+            self.comparison = ComparisonSection(self._appearance, self)
+            tabs.insertTab(tabs.indexOf(self.result) + 1, self.comparison, "Co&mpared")
+        if not is_there and tabs.currentWidget() is self.comparison:
+            tabs.setCurrentWidget(self.history)  # Qt would choose the next one
+        tabs.setTabVisible(tabs.indexOf(self.comparison), is_there)
+        # Without an empty section all of them fit a small window.
+        is_empty = not (detail.children or detail.server_requests)
+        is_shown = not (is_there and is_empty) or tabs.currentWidget() is self.server_requests
+        tabs.setTabVisible(tabs.indexOf(self.server_requests), is_shown)
+        if is_there and self._opens_comparison:
+            self._opens_comparison = False
+            tabs.setCurrentWidget(self.comparison)
+
+    def _show_comparison(self, detail: JobDetail) -> None:
+        before = self._before
+        earlier = None if before is None or self._source is None else self._source.detail(before)
+        if self.comparison is not None and before is not None and earlier is not None:
+            counts = self._counts_of(before), self._counts_of(detail.snapshot.id)
+            self.comparison.show_runs(earlier, detail, counts)
 
     def _show_section(self, detail: JobDetail) -> None:
         section = self.tabs.currentWidget()
@@ -213,6 +267,8 @@ class JobPane(QWidget):
             section.show_detail(detail)
         elif section is self.server_requests and self._source is not None:
             self.server_requests.show_detail(detail, self._source.detail)
+        elif section is self.comparison:
+            self._show_comparison(detail)
         elif section is self.result:
             self.result.show_result(detail.snapshot, detail.answer)
         elif section is self.request_page and self._request_of != self._job:

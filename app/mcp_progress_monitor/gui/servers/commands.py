@@ -67,6 +67,20 @@ def _watch(row: ServerRow) -> Words:
     return Words(f"&Watch in {title}…")
 
 
+def _can_restart_on_save(row: ServerRow) -> bool:
+    is_up = row.server.state is ServerState.CONNECTED and _is_process(row)
+    return row.is_there and (is_up or _restarts_on_save(row))
+
+
+def _restarts_on_save(row: ServerRow) -> bool:
+    return row.server.on_save is not None
+
+
+def _restart_on_save(row: ServerRow) -> Words | None:
+    """Announce the dialog that turns it on."""
+    return None if _restarts_on_save(row) else Words("Restart on sa&ve and call again…")
+
+
 def _has_catalogue(row: ServerRow) -> bool:
     return row.standing.has_catalogue
 
@@ -117,6 +131,15 @@ DISCONNECT: Final = _each(
 )
 RESTART: Final = _each(
     "servers.restart", "&Restart", icon="again", keys=("F5",), applies=_is_restartable
+)
+ON_SAVE: Final = _live(
+    "servers.on-save",
+    "Restart on sa&ve and call again",
+    "Watch the server's files: each save restarts it between jobs and makes the last call again",
+    keys=("Alt+F5",),
+    applies=_can_restart_on_save,
+    is_on=_restarts_on_save,
+    words=_restart_on_save,
 )
 DOCTOR: Final = _live(
     "servers.doctor", "Connection d&octor", icon="doctor", keys=("Ctrl+I",), applies=_is_there
@@ -171,7 +194,7 @@ DOWN: Final = _live(
 REMOVE: Final = _live("servers.remove", "Re&move", icon="remove", keys=("Del",), applies=_is_down)
 
 SERVER_MENU: Final = (
-    (CONNECT, DISCONNECT, RESTART, SIGN_OUT),
+    (CONNECT, DISCONNECT, RESTART, ON_SAVE, SIGN_OUT),
     (JOBS, TRAFFIC),
     (DOCTOR, STDERR, FINDINGS, COPY),
     (RULES, ROOTS, TASKS),

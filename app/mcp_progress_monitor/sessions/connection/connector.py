@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.connection.asking import SecretsAtConnect
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
     from mcp_progress_monitor.sessions.connection.session import ReconnectPolicy, Session
-    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.definitions import FileWatch, ServerDefinition
 
 IGNORED: Final = frozenset(
     (
@@ -122,10 +122,14 @@ def _without_links(path: str) -> str:
 class InFolders:
     """Decides which changed paths in watched folders count."""
 
-    def __init__(self, folders: Iterable[str], patterns: tuple[str, ...]) -> None:
-        """Names must match one of `patterns`, outside of ignored folders."""
-        both = [each for folder in folders for each in (folder, os.path.realpath(folder))]
-        self._begins = tuple(each.rstrip(os.sep) + os.sep for each in dict.fromkeys(both))
+    def __init__(
+        self, folders: Iterable[str], patterns: tuple[str, ...], ignored: frozenset[str] = IGNORED
+    ) -> None:
+        """Names must match one of `patterns`, outside of `ignored` folders."""
+        both = {each for folder in folders for each in (folder, os.path.realpath(folder))}
+        # The longest first: a folder that is watched itself counts, whatever folder it is in.
+        self._begins = tuple(each.rstrip(os.sep) + os.sep for each in sorted(both, key=len)[::-1])
+        self._ignored = ignored
         self._is_named = re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)").match
 
     def counts(self, path: str) -> bool:
@@ -135,7 +139,7 @@ class InFolders:
             return False
         *inner, name = path[len(begin) :].split(os.sep)  # noqa: PTH206  # a Path takes ten times as long
         is_named = self._is_named(os.path.normcase(name)) is not None
-        return is_named and IGNORED.isdisjoint(inner)
+        return is_named and self._ignored.isdisjoint(inner)
 
 
 OnChange: TypeAlias = "Callable[[tuple[str, ...]], Awaitable[None]]"
@@ -144,8 +148,9 @@ OnChange: TypeAlias = "Callable[[tuple[str, ...]], Awaitable[None]]"
 class FileWatcher:
     """Watches the paths of one definition, from `run` until that is cancelled."""
 
-    def __init__(self, definition: ServerDefinition) -> None:
+    def __init__(self, definition: ServerDefinition, ignored: frozenset[str] = IGNORED) -> None:
         self.definition = definition
+        self._ignored = ignored
         self.watched = watched(definition)
         self.scope = anyio.CancelScope()
 
@@ -177,7 +182,7 @@ class FileWatcher:
         self, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
     ) -> None:
         """Watch the existing paths, until a missing one appears."""
-        folders = InFolders(self.watched.folders, self.definition.watch.patterns)
+        folders = InFolders(self.watched.folders, self.definition.watch.patterns, self._ignored)
         # Not the files themselves: editors replace a file by a new one.
         alone = [file for file in self.watched.files if not _is_seen_in(folders, file)]
         beside = tuple(dict.fromkeys(str(Path(file).parent) for file in alone))
@@ -364,6 +369,18 @@ def words_of(paths: tuple[str, ...]) -> str:
     return ", ".join(names) + (f" and {more} more" if more else "")
 
 
+class SaveWatch(NamedTuple):
+    """Reports saved files of a server to `saved`, instead of restarting it at once.
+
+    `scope` is cancelled when the server is removed.
+    """
+
+    files: FileWatch
+    ignored: frozenset[str]
+    saved: Callable[[tuple[str, ...]], None]
+    scope: anyio.CancelScope
+
+
 _log = logging.getLogger(__name__)
 
 _RESTARTED: Final = "You restarted the server"
@@ -402,6 +419,7 @@ class Connector:
         self._tasks: TaskGroup | None = None
         self._waits: dict[ReconnectPolicy, anyio.CancelScope] = {}
         self._watches: dict[ReconnectPolicy, FileWatcher] = {}
+        self._saves: dict[ReconnectPolicy, SaveWatch] = {}
         self._is_closing = False
 
     def open(self, tasks: TaskGroup | None) -> None:
@@ -476,6 +494,12 @@ class Connector:
             if reconnecting.is_restarting:
                 reconnecting.not_restarted()
 
+    async def restart_for(self, paths: tuple[str, ...], name: str) -> None:
+        """Restart a server because files changed; errors as for `restart`."""
+        reason = f"The server was restarted because files changed: {words_of(paths)}"
+        cause = {"reason": reason, "files": named(paths), "count": len(paths)}
+        await self.restart(name, reason, cause)
+
     def stop_reconnecting(self, name: str) -> None:
         """Do not reconnect a server that waits to be reconnected."""
         reconnecting = self._manager.reconnecting(name)
@@ -487,6 +511,19 @@ class Connector:
     def removed(self, reconnecting: ReconnectPolicy) -> None:
         """Forget a server that was removed."""
         self._stop_automatic(reconnecting)
+        saves = self._saves.pop(reconnecting, None)
+        if saves is not None:
+            saves.scope.cancel()
+
+    def watch_saves(self, reconnecting: ReconnectPolicy, watch: SaveWatch | None) -> None:
+        """Report saved files of a server until it is removed; None restarts it for them again."""
+        if watch is None:
+            if self._saves.pop(reconnecting, None) is None:
+                return  # it was removed
+        else:
+            self._saves[reconnecting] = watch
+        if reconnecting in self._watches or self._manager.snapshot(reconnecting.name).state.is_up:
+            self._watch(reconnecting.name, reconnecting)
 
     async def reconnected(self, name: str) -> None:
         reconnecting = self._manager.reconnecting(name)
@@ -594,7 +631,11 @@ class Connector:
 
     def _watch(self, name: str, reconnecting: ReconnectPolicy) -> None:
         """Watch the files of a server that is being connected, by its current definition."""
-        definition = self._manager.newest(name)
+        definition, saves = self._manager.newest(name), self._saves.get(reconnecting)
+        ignored = IGNORED
+        if saves is not None:
+            definition = definition.model_copy(update={"watch": saves.files})
+            ignored = saves.ignored
         watcher = self._watches.get(reconnecting)
         if not self._reconnects or (watcher is not None and watcher.definition == definition):
             return
@@ -603,7 +644,7 @@ class Connector:
             watcher.scope.cancel()
         self._manager.note_watch(name, None)
         if definition.watch.is_on:
-            watcher = self._watches[reconnecting] = FileWatcher(definition)
+            watcher = self._watches[reconnecting] = FileWatcher(definition, ignored)
             self._manager.note_watch(name, watcher.error)
             tasks = self._group()
             tasks.start_soon(self._attend, watcher, reconnecting, name=f"files of {name}")
@@ -624,11 +665,13 @@ class Connector:
 
     async def _on_files(self, paths: tuple[str, ...], reconnecting: ReconnectPolicy) -> None:
         """Restart a server, whatever its state: a changed file may be the fix."""
-        reason = f"The server was restarted because files changed: {words_of(paths)}"
-        cause = {"reason": reason, "files": named(paths), "count": len(paths)}
+        saves = self._saves.get(reconnecting)
+        if saves is not None:
+            saves.saved(paths)
+            return
         # A restart may replace this watch, which must first complete.
         with anyio.CancelScope(shield=True):
             try:
-                await self.restart(reconnecting.name, reason, cause)
+                await self.restart_for(paths, reconnecting.name)
             except UserError as error:
                 _log.info("%s is not up after its files changed: %s", reconnecting.name, error)

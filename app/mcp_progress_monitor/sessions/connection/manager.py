@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.settings_file import SettingsFile
     from mcp_progress_monitor.sessions.transport.base import Transport
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
-    from mcp_progress_monitor.snapshots.servers import SignIn
+    from mcp_progress_monitor.snapshots.servers import OnSave, SignIn
 
 _LONGEST: Final = 80  # most characters of a name: it is part of every line in a recording
 
@@ -62,6 +62,7 @@ class _ManagedServer:
         self.reconnecting = reconnecting
         self.watch_error: ErrorDetails | None = None
         self.asked: dict[str, str] = {}  # secrets that the user entered, by name
+        self.on_save: OnSave | None = None
         self.learnt: ProvenEra | None = None  # how the newest session was opened, as saved
         self._printed: tuple[ServerDefinition, str] | None = None
 
@@ -108,6 +109,7 @@ class _ManagedServer:
             restarts=self.reconnecting.restarts,
             retry=self.reconnecting.retry,
             sign_in=sign_in,
+            on_save=self.on_save,
         )
 
     def _bare(self, settings: SettingsFile) -> ServerSnapshot:
@@ -220,6 +222,11 @@ class SessionManager:
         if entry.watch_error != error:
             entry.watch_error = error
             self._on_change(name)
+
+    def note_on_save(self, name: str, on_save: OnSave | None) -> None:
+        """Set how a server is restarted when its files are saved; None if it is not."""
+        self._entry(name).on_save = on_save
+        self._on_change(name)
 
     def reconnecting(self, name: str) -> ReconnectPolicy:
         """A server's reconnect policy; `UserError` when there is no such server."""
