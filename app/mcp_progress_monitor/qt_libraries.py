@@ -1,74 +1,109 @@
-"""Names the system's libraries that Qt needs and this Linux lacks, and their Debian packages.
+"""Names the system's libraries that Qt needs and this Linux lacks, and the packages to install.
 
-`python -m mcp_progress_monitor.qt_libraries PLATFORM…` prints them, for the scripts in `packaging`.
+`python -m mcp_progress_monitor.qt_libraries PLATFORM…` prints them with their Debian packages, for
+the scripts in `packaging`.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+
+class Packages(NamedTuple):
+    """The package that brings a library, by the family of the system; empty if it has none.
+
+    None where it has the same name as in Fedora.
+    """
+
+    debian: str
+    fedora: str
+    arch: str | None = None
+    alpine: str | None = None
+
+    def of(self, family: str) -> str:
+        name: str | None = getattr(self, family)
+        return self.fedora if name is None else name
+
+
 PACKAGES: Final = {
-    "libEGL.so.1": "libegl1",
-    "libGL.so.1": "libgl1",
-    "libGLX.so.0": "libglx0",
-    "libGLdispatch.so.0": "libglvnd0",
-    "libICE.so.6": "libice6",
-    "libOpenGL.so.0": "libopengl0",
-    "libSM.so.6": "libsm6",
-    "libX11-xcb.so.1": "libx11-xcb1",
-    "libX11.so.6": "libx11-6",
-    "libXau.so.6": "libxau6",
-    "libXdmcp.so.6": "libxdmcp6",
-    "libXext.so.6": "libxext6",
-    "libdbus-1.so.3": "libdbus-1-3",
-    "libdrm.so.2": "libdrm2",
-    "libexpat.so.1": "libexpat1",
-    "libfontconfig.so.1": "libfontconfig1",
-    "libfreetype.so.6": "libfreetype6",
-    "libgbm.so.1": "libgbm1",
-    "libgcc_s.so.1": "libgcc-s1",
-    "libglib-2.0.so.0": "libglib2.0-0",
-    "libgssapi_krb5.so.2": "libgssapi-krb5-2",
-    "libgthread-2.0.so.0": "libglib2.0-0",
-    "libpcre2-8.so.0": "libpcre2-8-0",
-    "libpng16.so.16": "libpng16-16",
-    "libstdc++.so.6": "libstdc++6",
-    "libsystemd.so.0": "libsystemd0",
-    "libwayland-client.so.0": "libwayland-client0",
-    "libwayland-cursor.so.0": "libwayland-cursor0",
-    "libwayland-egl.so.1": "libwayland-egl1",
-    "libxcb-cursor.so.0": "libxcb-cursor0",
-    "libxcb-glx.so.0": "libxcb-glx0",
-    "libxcb-icccm.so.4": "libxcb-icccm4",
-    "libxcb-image.so.0": "libxcb-image0",
-    "libxcb-keysyms.so.1": "libxcb-keysyms1",
-    "libxcb-randr.so.0": "libxcb-randr0",
-    "libxcb-render-util.so.0": "libxcb-render-util0",
-    "libxcb-render.so.0": "libxcb-render0",
-    "libxcb-shape.so.0": "libxcb-shape0",
-    "libxcb-shm.so.0": "libxcb-shm0",
-    "libxcb-sync.so.1": "libxcb-sync1",
-    "libxcb-util.so.1": "libxcb-util1",
-    "libxcb-xfixes.so.0": "libxcb-xfixes0",
-    "libxcb-xinerama.so.0": "libxcb-xinerama0",
-    "libxcb-xkb.so.1": "libxcb-xkb1",
-    "libxcb.so.1": "libxcb1",
-    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
-    "libxkbcommon.so.0": "libxkbcommon0",
-    "libz.so.1": "zlib1g",
-    "libzstd.so.1": "libzstd1",
+    "libEGL.so.1": Packages("libegl1", "libglvnd-egl", "libglvnd", "mesa-egl"),
+    "libGL.so.1": Packages("libgl1", "libglvnd-glx", "libglvnd", "mesa-gl"),
+    "libGLX.so.0": Packages("libglx0", "libglvnd-glx", "libglvnd", ""),
+    "libGLdispatch.so.0": Packages("libglvnd0", "libglvnd", alpine=""),
+    "libICE.so.6": Packages("libice6", "libICE", "libice", "libice"),
+    "libOpenGL.so.0": Packages("libopengl0", "libglvnd-opengl", "libglvnd", ""),
+    "libSM.so.6": Packages("libsm6", "libSM", "libsm", "libsm"),
+    "libX11-xcb.so.1": Packages("libx11-xcb1", "libX11-xcb", "libx11", "libx11"),
+    "libX11.so.6": Packages("libx11-6", "libX11", "libx11", "libx11"),
+    "libXau.so.6": Packages("libxau6", "libXau", "libxau", "libxau"),
+    "libXdmcp.so.6": Packages("libxdmcp6", "libXdmcp", "libxdmcp", "libxdmcp"),
+    "libXext.so.6": Packages("libxext6", "libXext", "libxext", "libxext"),
+    "libdbus-1.so.3": Packages("libdbus-1-3", "dbus-libs", "dbus"),
+    "libdrm.so.2": Packages("libdrm2", "libdrm"),
+    "libexpat.so.1": Packages("libexpat1", "expat", alpine="libexpat"),
+    "libfontconfig.so.1": Packages("libfontconfig1", "fontconfig"),
+    "libfreetype.so.6": Packages("libfreetype6", "freetype", "freetype2"),
+    "libgbm.so.1": Packages("libgbm1", "mesa-libgbm", "mesa", "mesa-gbm"),
+    "libgcc_s.so.1": Packages("libgcc-s1", "libgcc", "gcc-libs"),
+    "libglib-2.0.so.0": Packages("libglib2.0-0", "glib2", alpine="glib"),
+    "libgssapi_krb5.so.2": Packages("libgssapi-krb5-2", "krb5-libs", "krb5"),
+    "libgthread-2.0.so.0": Packages("libglib2.0-0", "glib2", alpine="glib"),
+    "libpcre2-8.so.0": Packages("libpcre2-8-0", "pcre2"),
+    "libpng16.so.16": Packages("libpng16-16", "libpng"),
+    "libstdc++.so.6": Packages("libstdc++6", "libstdc++", "gcc-libs"),
+    "libsystemd.so.0": Packages("libsystemd0", "systemd-libs", alpine=""),
+    "libwayland-client.so.0": Packages(
+        "libwayland-client0", "libwayland-client", "wayland", "wayland-libs-client"
+    ),
+    "libwayland-cursor.so.0": Packages(
+        "libwayland-cursor0", "libwayland-cursor", "wayland", "wayland-libs-cursor"
+    ),
+    "libwayland-egl.so.1": Packages(
+        "libwayland-egl1", "libwayland-egl", "wayland", "wayland-libs-egl"
+    ),
+    "libxcb-cursor.so.0": Packages("libxcb-cursor0", "xcb-util-cursor"),
+    "libxcb-glx.so.0": Packages("libxcb-glx0", "libxcb"),
+    "libxcb-icccm.so.4": Packages("libxcb-icccm4", "xcb-util-wm"),
+    "libxcb-image.so.0": Packages("libxcb-image0", "xcb-util-image"),
+    "libxcb-keysyms.so.1": Packages("libxcb-keysyms1", "xcb-util-keysyms"),
+    "libxcb-randr.so.0": Packages("libxcb-randr0", "libxcb"),
+    "libxcb-render-util.so.0": Packages("libxcb-render-util0", "xcb-util-renderutil"),
+    "libxcb-render.so.0": Packages("libxcb-render0", "libxcb"),
+    "libxcb-shape.so.0": Packages("libxcb-shape0", "libxcb"),
+    "libxcb-shm.so.0": Packages("libxcb-shm0", "libxcb"),
+    "libxcb-sync.so.1": Packages("libxcb-sync1", "libxcb"),
+    "libxcb-util.so.1": Packages("libxcb-util1", "xcb-util"),
+    "libxcb-xfixes.so.0": Packages("libxcb-xfixes0", "libxcb"),
+    "libxcb-xinerama.so.0": Packages("libxcb-xinerama0", "libxcb"),
+    "libxcb-xkb.so.1": Packages("libxcb-xkb1", "libxcb"),
+    "libxcb.so.1": Packages("libxcb1", "libxcb"),
+    "libxkbcommon-x11.so.0": Packages("libxkbcommon-x11-0", "libxkbcommon-x11"),
+    "libxkbcommon.so.0": Packages("libxkbcommon0", "libxkbcommon"),
+    "libz.so.1": Packages("zlib1g", "zlib"),
+    "libzstd.so.1": Packages("libzstd1", "libzstd", "zstd", "zstd-libs"),
 }
-"""The package that brings each library, by the file's name (Debian and Ubuntu)."""
+"""The packages of each library, by the file's name."""
+
+_SYSTEMS: Final = {
+    "debian": ("Debian and Ubuntu", "apt update && apt install"),
+    "fedora": ("Fedora and RHEL", "dnf install"),
+    "arch": ("Arch", "pacman -S"),
+    "alpine": ("Alpine", "apk add"),
+}
+"""What users call each family, and its command to install packages."""
+_LIKE: Final = {"ubuntu": "debian", "rhel": "fedora", "centos": "fedora"}
+"""Other names in `ID` and `ID_LIKE` of os-release."""
 
 _LATE: Final = "QtNetwork.*so"
 _MODULES: Final = ("QtCore.*so", "QtGui.*so", "QtWidgets.*so", "QtSvg.*so", _LATE)
@@ -93,10 +128,10 @@ def late_modules() -> list[Path]:
     return [file for folder in _folders() for file in folder.glob(_LATE)]
 
 
-def plugin_of(platform: str) -> Path | None:
+def plugin_of(name: str) -> Path | None:
     """The file of Qt's plugin for a platform; None if Qt brings none."""
     plugins = (folder / "Qt" / "plugins" / "platforms" for folder in _folders())
-    files = (folder / f"libq{platform}.so" for folder in plugins)
+    files = (folder / f"libq{name}.so" for folder in plugins)
     return next((file for file in files if file.exists()), None)
 
 
@@ -113,9 +148,38 @@ def missing(names: Iterable[str], error: str = "") -> list[str]:
     return sorted(found)
 
 
-def packages_of(libraries: Iterable[str]) -> list[str]:
-    """The Debian packages that bring these libraries, as far as they are known."""
-    return sorted({PACKAGES[library] for library in libraries if library in PACKAGES})
+def advice(libraries: Iterable[str]) -> list[str]:
+    """Lines that say what to install for these libraries on this system, or on all if unknown."""
+    wanted = sorted(libraries)
+    family = _family()
+    lines = []
+    unknown = set(wanted)
+    for name in [family] if family else _SYSTEMS:
+        found = {each: _package(each, name) for each in wanted}
+        unknown &= {each for each, package in found.items() if not package}
+        packages = sorted({package for package in found.values() if package})
+        if packages:
+            system, command = _SYSTEMS[name]
+            lines.append(f"On {system}: {command} {' '.join(packages)}")
+    if unknown:
+        lines.append(f"Search your distribution's packages for {', '.join(sorted(unknown))}.")
+    return lines
+
+
+def _package(library: str, family: str) -> str:
+    known = PACKAGES.get(library)
+    return known.of(family) if known else ""
+
+
+def _family() -> str:
+    """The family of this system, empty if it is none of those that are known."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return ""
+    names = [release.get("ID", ""), *release.get("ID_LIKE", "").split()]
+    known = (_LIKE.get(name, name) for name in names)
+    return next((name for name in known if name in _SYSTEMS), "")
 
 
 def _folders() -> Iterator[Path]:
@@ -141,4 +205,4 @@ def _dependencies(files: list[Path]) -> str:
 
 if __name__ == "__main__":
     for library in missing(sys.argv[1:]):
-        sys.stdout.write(f"{library} {PACKAGES.get(library, '')}\n")
+        sys.stdout.write(f"{library} {_package(library, 'debian')}\n")

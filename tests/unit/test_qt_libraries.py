@@ -1,6 +1,7 @@
 """What Qt lacks is named as the system's loader finds it, in a copy of Qt that lacks something."""
 
 import importlib.util
+import platform
 import shutil
 import sys
 from pathlib import Path
@@ -32,7 +33,8 @@ def lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     binary = binary.replace(known, b"libX00.so.6").replace(unknown, b"libxkbcommon.so.9")
     plugin.write_bytes(binary)
     monkeypatch.setattr(qt_libraries, "_folders", lambda: iter([tmp_path]))
-    monkeypatch.setitem(qt_libraries.PACKAGES, "libX00.so.6", "libx00-6")
+    packages = qt_libraries.Packages("libx00-6", "libX00", "libx00", "")
+    monkeypatch.setitem(qt_libraries.PACKAGES, "libX00.so.6", packages)
     return plugin
 
 
@@ -41,6 +43,7 @@ def test_a_window_that_cannot_open_names_exactly_the_libraries_that_lack(
     lacking: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "debian"})
     assert main(["--demo"]) == 2
     said = capsys.readouterr().err
     assert "Cannot load Qt, which the window needs (libX00.so.6, libxkbcommon.so.9)" in said
@@ -89,6 +92,46 @@ def test_qt_tries_the_platforms_in_this_order(environ: dict[str, str], expected:
     assert qt_libraries.platforms(environ) == expected
 
 
-def test_packages_are_named_once_and_only_where_they_are_known() -> None:
-    libraries = ["libglib-2.0.so.0", "libgthread-2.0.so.0", "libodd.so.1"]
-    assert qt_libraries.packages_of(libraries) == ["libglib2.0-0"]
+@pytest.mark.parametrize(
+    ("release", "line"),
+    [
+        ({"ID": "debian"}, "On Debian and Ubuntu: apt update && apt install libegl1 libglib2.0-0"),
+        (
+            {"ID": "linuxmint", "ID_LIKE": "ubuntu debian"},
+            "On Debian and Ubuntu: apt update && apt install libegl1 libglib2.0-0",
+        ),
+        ({"ID": "fedora"}, "On Fedora and RHEL: dnf install glib2 libglvnd-egl"),
+        (
+            {"ID": "rocky", "ID_LIKE": "rhel centos fedora"},
+            "On Fedora and RHEL: dnf install glib2 libglvnd-egl",
+        ),
+        ({"ID": "manjaro", "ID_LIKE": "arch"}, "On Arch: pacman -S glib2 libglvnd"),
+        ({"ID": "alpine"}, "On Alpine: apk add glib mesa-egl"),
+    ],
+)
+def test_the_packages_of_this_system_are_named_once(
+    release: dict[str, str], line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: release)
+    libraries = ["libglib-2.0.so.0", "libgthread-2.0.so.0", "libEGL.so.1"]
+    assert qt_libraries.advice(libraries) == [line]
+
+
+def test_an_unknown_system_has_the_lines_of_all_and_libraries_without_a_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail() -> dict[str, str]:
+        raise FileNotFoundError
+
+    for release in (lambda: {"ID": "nixos"}, fail):
+        monkeypatch.setattr(platform, "freedesktop_os_release", release)
+        lines = qt_libraries.advice(["libsystemd.so.0", "libodd.so.1"])
+        assert lines == [
+            "On Debian and Ubuntu: apt update && apt install libsystemd0",
+            "On Fedora and RHEL: dnf install systemd-libs",
+            "On Arch: pacman -S systemd-libs",
+            "Search your distribution's packages for libodd.so.1.",
+        ]
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "alpine"})
+    (line,) = qt_libraries.advice(["libsystemd.so.0"])
+    assert line == "Search your distribution's packages for libsystemd.so.0."

@@ -94,11 +94,7 @@ def _no_libraries(file: str, error: str) -> CommandFailed:
     missing = qt_libraries.missing(qt_libraries.platforms(os.environ), error)
     if not missing:
         return _no_qt(file, "Check that PySide6-Essentials suits this system.", error)
-    advice = ["Install the missing system libraries."]
-    if packages := qt_libraries.packages_of(missing):
-        advice[0] += f" On Debian and Ubuntu: apt update && apt install {' '.join(packages)}"
-    if unknown := [library for library in missing if library not in qt_libraries.PACKAGES]:
-        advice.append(f"Search your distribution's packages for {', '.join(unknown)}.")
+    advice = ["Install the missing system libraries.", *qt_libraries.advice(missing)]
     return _no_qt(", ".join(missing), "\n".join(advice), "")
 
 
