@@ -84,7 +84,8 @@ class Repository:
             if (path := self.path_of(each.path))
         }
         notes = []
-        if unknown := sorted(tools - places.keys()):
+        offered = {tool for file in files for server in file.servers for tool in server.tools}
+        if unknown := sorted(tools & (offered or tools) - places.keys()):
             listed = one_line(", ".join(unknown), _NAMES)
             notes.append(f"No definition was found in {self._source} of: {listed}")
         if not is_whole:
