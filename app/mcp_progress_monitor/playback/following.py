@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _READ_BYTES: Final = 64 * 1024
 _POLL_S: Final = 0.02
+_STDIN: Final = "standard input"
 _HEADER: Final = re.compile(rb"^" + re.escape(HEADER), re.MULTILINE)
 _BEGINS: Final = re.compile(rb"#|\d{4}-\d\d-\d\dT\d\d:|\d{9,11}\.\d{6} ")
 """The beginning of a recording or an excerpt of one, which has no header."""
@@ -65,13 +66,13 @@ class Spool:
 
         `UserError` if it cannot be made.
         """
-        self._folder = SpoolFolder(folder)
+        self._folder = SpoolFolder(folder, _STDIN)
         self.path: Final = self._folder.path / SPOOL_NAME
         try:
             self.path.touch(mode=0o600)
             self._file = self.path.open("wb", buffering=0)
         except OSError as error:
-            raise UserError(spool_error(error, folder)) from error
+            raise UserError(spool_error(error, folder, _STDIN)) from error
         self._stream = stream
         self._is_over = False
         self._error: ErrorDetails | None = None
@@ -98,7 +99,7 @@ class Spool:
                 self._file.write(data)
                 head = b""
         except (OSError, ValueError) as error:
-            self._error = spool_error(error, self._folder.path)
+            self._error = spool_error(error, self._folder.path, _STDIN)
         self._is_over = True
 
     def _past_banner(self) -> bytes:

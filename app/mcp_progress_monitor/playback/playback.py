@@ -74,7 +74,8 @@ class Playback:
             self._add_part(part)
         self._last_frame_at = time.monotonic()
         first, last = self._reader.first(), self._reader.last()
-        self._begin_at = 0.0 if first is None else first.at
+        begun_us = self._reader.parts[0].base_us
+        self._begin_at = begun_us / 1e6 if first is None else first.at
         self._begun_when = None if first is None else first.when
         self._end_at = self._begin_at if last is None else max(last.at, self._begin_at)
         self._listeners = Listeners()

@@ -15,7 +15,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.files import began_of, now_line, read_header, read_now
 from mcp_progress_monitor.recording.format import HEADER, OVER, SUFFIX
 from mcp_progress_monitor.recording.reader import LONGEST_LINE
-from mcp_progress_monitor.recording.sources import StreamPlace
+from mcp_progress_monitor.recording.sources import StreamPlace, run_that_is_over
 from mcp_progress_monitor.recording.spool import spool_error
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class StreamMirror:
         places = (
             bytes(recording.have)
             for run, recording in self.recordings.items()
-            if run not in self._distrusted
+            if run not in self._distrusted and not recording.is_over
         )
         since = b"" if self._since is None else now_line(*self._since)
         return b"".join((*places, since, b"\n"))
@@ -151,9 +151,7 @@ class StreamMirror:
         elif place is not None:
             self._enter(place)
         elif line.startswith(OVER):
-            recording = self.recordings.get(
-                line.removeprefix(OVER).strip().decode("ascii", "replace")
-            )
+            recording = self.recordings.get(run_that_is_over(line))
             if recording is not None:
                 recording.is_over = True
 

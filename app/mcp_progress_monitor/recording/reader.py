@@ -20,10 +20,25 @@ from mcp_progress_monitor.recording.files import (
     last_stamp,
     parts_of,
     read_header,
+    read_now,
 )
-from mcp_progress_monitor.recording.format import FROM, HEADER, NUMBER, escaped, unescaped_in_slices
+from mcp_progress_monitor.recording.format import (
+    FROM,
+    HEADER,
+    NOW,
+    NUMBER,
+    OVER,
+    escaped,
+    unescaped_in_slices,
+)
 from mcp_progress_monitor.recording.numbering import FrameNumbering, renumbered
-from mcp_progress_monitor.recording.sources import Framers, StreamPlace, StreamSource, StreamSources
+from mcp_progress_monitor.recording.sources import (
+    Framers,
+    StreamPlace,
+    StreamSource,
+    StreamSources,
+    run_that_is_over,
+)
 from mcp_progress_monitor.recording.timeline import FileBytes
 
 if TYPE_CHECKING:
@@ -242,6 +257,7 @@ class Cutter:
         self._part = part
         self._sources = sources
         self._source: StreamSource | None = None
+        self._now = (0.0, 0.0)  # wall and monotonic time in a stream
         self._read = part.stamps.read
         self._framers = framers
         self._numbers = numbers
@@ -262,6 +278,9 @@ class Cutter:
             if run is not None and (is_flood or stamp is None or run.source is not stamp.source):
                 yield from self._made(run)
                 run = None
+            if stamp is None and lines[0].startswith(OVER):
+                yield from self._end_source(lines[0], offset)
+                continue
             if stamp is None:
                 self._note(lines[0], offset)
                 passed += 1
@@ -321,6 +340,8 @@ class Cutter:
         if self._source is not None and channel is Channel.EVENT:
             number_of = self._source.numbers.number_of
             frames = [renumbered(frame, number_of) for frame in frames]
+            if any(b'"closed"' in raw for raw in raws):
+                self._source.open.pop(connection, None)
         return Chunk(frames, run.offsets, sizes, escapes, self._part.number)
 
     def _careful(self, run: _Run) -> Iterator[Chunk | None]:
@@ -399,6 +420,8 @@ class Cutter:
             self._begin_again(line, offset)
         elif line.startswith(FROM):
             self._enter(line)
+        elif line.startswith(NOW) and (now := read_now(line)) is not None:
+            self._now = now.when, now.at
         elif not line.startswith(b"#"):
             self._faults.note(
                 "A line that is not a frame was skipped",
@@ -433,6 +456,20 @@ class Cutter:
             return
         source = self._source = self._sources.of(found.run)
         self._framers, self._numbers, self._read = source.framers, source.numbers, source.read
+
+    def _end_source(self, line: bytes, offset: int) -> Iterator[Chunk]:
+        """End what a recording in the stream left open, by the event of the line."""
+        source = self._sources.known(run_that_is_over(line))
+        event = line.find(b"{")
+        if source is None or event < 0:
+            return
+        when, at = self._now
+        for connection in list(source.open):
+            framer = source.framers.of(connection)
+            frames = framer.again(Channel.EVENT, [line[event:]], [when], [at], is_complete=True)
+            sizes = [len(line) - event]
+            yield Chunk(frames, [offset + event], sizes, None, self._part.number)
+        source.open.clear()
 
     def _place(self, offset: int) -> str:
         return f"{self._part.path}, byte {offset + 1:,}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.protocol.framing import Framer
 from mcp_progress_monitor.recording.files import StampReader
-from mcp_progress_monitor.recording.format import FROM, LINE_FORMATS, VERSION
+from mcp_progress_monitor.recording.format import FROM, LINE_FORMATS, OVER, VERSION
 from mcp_progress_monitor.recording.numbering import FrameNumbering, SharedNumbering
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ Named: TypeAlias = "Callable[[str, Callable[[int], int | None]], object]"
 
 _FRAMERS_KEPT: Final = 4096
 _SOURCES_KEPT: Final = 4096
+_RUN: Final = 32  # digits of a recording's identity
 _PLACE: Final = re.compile(re.escape(FROM) + rb"([0-9a-f]{32}) ([1-9]\d{0,8}) (\d{1,15})\s*")
 
 
@@ -87,6 +88,11 @@ class StreamPlace(NamedTuple):
         return FROM + f"{self.run} {self.part} {self.offset}\n".encode()
 
 
+def run_that_is_over(line: bytes) -> str:
+    """The recording that `#over RUN EVENT` says has ended; the event is for those it left open."""
+    return line.removeprefix(OVER)[:_RUN].decode(errors="replace")
+
+
 class StreamSource:
     """One of the recordings in a stream."""
 
@@ -96,6 +102,8 @@ class StreamSource:
         self.fields: JsonObject = {}
         self.read = StampReader(LINE_FORMATS[VERSION], 0).read
         self.serial = 1
+        self.open: Final[dict[str, None]] = {}
+        """The connections in it whose end was not recorded, by their names in the file."""
         self._run = run
 
     @property
@@ -128,10 +136,15 @@ class StreamSources:
                 self._by_server.clear()
 
             def name_of(connection: str) -> str:
+                self._sources[run].open[connection] = None
                 return self._named(run, connection)
 
             source = self._sources[run] = StreamSource(run, self._numbers, name_of)
         return source
+
+    def known(self, run: str) -> StreamSource | None:
+        """The recording of an identity, if any of it was read."""
+        return self._sources.get(run)
 
     def fields_of(self, server: str, default: JsonObject) -> JsonObject:
         """The header of the recording that has a server; `default` if it is in no other one."""

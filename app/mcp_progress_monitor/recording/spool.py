@@ -24,15 +24,15 @@ class SpoolFolder:
     Those left by programs that were killed are deleted when the next one is made.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Make it; `UserError` if that fails."""
+    def __init__(self, folder: Path, what: str = "the stream") -> None:
+        """Make it for `what`; `UserError` if that fails."""
         delete_abandoned_spools(folder)
         try:
             self.path: Final = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
             self._lock = RecordingsFolder(self.path)
             self._lock.begin(self.path / SPOOL_NAME)
         except OSError as error:
-            raise UserError(spool_error(error, folder)) from error
+            raise UserError(spool_error(error, folder, what)) from error
 
     def close(self) -> None:
         self._lock.end()
@@ -48,7 +48,6 @@ def delete_abandoned_spools(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def spool_error(error: Exception, folder: Path) -> ErrorDetails:
-    what, hint = "Cannot store the stream", "Check the free disk space."
+def spool_error(error: Exception, folder: Path, what: str = "the stream") -> ErrorDetails:
     reason = getattr(error, "strerror", None) or str(error)
-    return ErrorDetails(what, str(folder), hint, reason)
+    return ErrorDetails(f"Cannot store {what}", str(folder), "Check the free disk space.", reason)

@@ -41,7 +41,10 @@ _SCAN_S: Final = 0.25
 _CHECK_S: Final = 1.0  # how often to check whether a silent recording has ended
 ALIVE_S: Final = 5.0
 """Longest silence: a reader that hears nothing for much longer has lost its connection."""
-_MARGIN_S: Final = 60.0
+_MARGIN_S: Final = 2.0
+_ENDED: Final = (
+    b' {"event":"closed","reason":"The tap stopped without reporting the end of the session"}\n'
+)
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
 _OURS: Final = re.compile(rb"^#(?=(?:from|over|now) )", re.MULTILINE)
 _MOST_MARKS: Final = 100_000
@@ -214,7 +217,7 @@ class RecordingStream:
         }
         self._write(header(fields))
         for folder in self._folders:
-            for path in self._ended_lately(folder):
+            for path in self._ended_since(folder):
                 self._take_up(folder, path)
         self._scan()
         self._turn()
@@ -249,15 +252,17 @@ class RecordingStream:
             for path in folder.written(known):
                 self._take_up(folder, path)
 
-    def _ended_lately(self, folder: RecordingsFolder) -> Iterator[Path]:
-        """Recordings that ended since the reader last heard of us."""
-        if self._marks.since is None:
+    def _ended_since(self, folder: RecordingsFolder) -> Iterator[Path]:
+        """Recordings that ended since the reader last heard of us, and others that it lacks."""
+        since, places = self._marks.since, self._marks.places
+        if since is None:
             return
         for parts in folder.ended():
             try:
-                if parts[-1].stat().st_mtime >= self._marks.since - _MARGIN_S:
+                is_new = parts[-1].stat().st_mtime >= since - _MARGIN_S
+                if is_new or (places and _identity(open_part(parts[0])) in places):
                     yield parts[0]
-            except OSError:
+            except (OSError, UserError):
                 continue
 
     def _take_up(self, folder: RecordingsFolder, path: Path) -> None:
@@ -298,4 +303,4 @@ class RecordingStream:
             if source.is_over():
                 del self._sources[path]
                 self._passed.add(path)
-                self._write(OVER + source.run.encode() + b"\n")
+                self._write(OVER + source.run.encode() + _ENDED)

@@ -174,7 +174,7 @@ def test_a_recording_that_ended_while_the_reader_was_away_is_sent_to_its_end(
     streamed = Streamed(live, tmp_path / "stream.mcprec", StreamMarks.read(lines.splitlines(True)))
     streamed.turn()
     assert b'"result"' in streamed.data
-    assert f"#over {11:032x}\n".encode() in streamed.data
+    assert f"#over {11:032x} ".encode() in streamed.data
 
 
 def test_further_parts_follow(tmp_path: Path) -> None:
@@ -210,3 +210,39 @@ def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
         file.write(b':"2.0","method":"x"}\n')
     streamed.turn()
     assert b'{"jsonrpc":"2.0","method":"x"}\n' in streamed.data
+
+
+def test_a_recording_that_its_reader_has_in_part_is_sent_however_long_ago_it_ended(
+    tmp_path: Path,
+) -> None:
+    live = tmp_path / "live"
+    one, two = Recording(live, 11), Recording(live, 22)
+    one.call()
+    two.call()
+    have = one.path.stat().st_size
+    one.reply(5.0)
+    one.end()
+    two.end()
+    lines = f"#from {11:032x} 1 {have}\n#now 2050-01-01T00:00:00.000000Z 5.000000\n\n".encode()
+    marks = StreamMarks.read(lines.splitlines(keepends=True))
+    streamed = Streamed(live, tmp_path / "stream.mcprec", marks)
+    assert b'"result"' in streamed.data
+    assert f"#from {22:032x}".encode() not in streamed.data
+
+
+def test_the_jobs_of_a_tap_that_was_killed_end(tmp_path: Path) -> None:
+    live = tmp_path / "live"
+    one, two = Recording(live, 11), Recording(live, 22)
+    one.call()
+    two.call()
+    streamed = Streamed(live, tmp_path / "stream.mcprec")
+    one.end()
+    streamed.turn()
+    jobs = _jobs(streamed.playback())
+    assert (jobs["db@11"][2], jobs["db@22"][2]) == ("Lost", "Running")
+
+
+def test_a_stream_that_has_only_begun_starts_at_its_own_time(tmp_path: Path) -> None:
+    (tmp_path / "live").mkdir()
+    streamed = Streamed(tmp_path / "live", tmp_path / "stream.mcprec")
+    assert streamed.playback().now() > 0

@@ -57,7 +57,7 @@ class MachineDialog(QDialog):
             button.setAutoDefault(False)
             button.clicked.connect(self._on_example)
         self._on_typed()
-        fit_to_screen(self, QSize(640, 300))
+        fit_to_screen(self, QSize(640, 230))
         order_tabs(self)
         self.command.setFocus()
 
