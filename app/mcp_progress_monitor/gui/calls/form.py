@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
-    QListView,
     QPushButton,
     QSplitter,
     QVBoxLayout,
@@ -22,22 +20,12 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.engine.call import AutoResume, Call, CallSeries
 from mcp_progress_monitor.formatting import count, number, one_line, visible
 from mcp_progress_monitor.gui.calls.memory import CallMemory, SavedCall, SavedCalls
-from mcp_progress_monitor.gui.calls.offers import (
-    ADDRESSED,
-    Offer,
-    OfferKind,
-    OffersModel,
-    offers_of,
-)
+from mcp_progress_monitor.gui.calls.offers import ADDRESSED, Offer
 from mcp_progress_monitor.gui.calls.options import CallCount, CallOptions, CallSettings
-from mcp_progress_monitor.gui.calls.shelf import (
-    CallShelf,
-    CopyForm,
-    SaveCallDialog,
-    SavedCallsDialog,
-)
+from mcp_progress_monitor.gui.calls.picker import OfferPicker
+from mcp_progress_monitor.gui.calls.shelf import CallShelf, CopyForm
 from mcp_progress_monitor.gui.common.commands import KeyAction, Words
-from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.layout import (
     ScreenFit,
     controls_in,
@@ -47,7 +35,6 @@ from mcp_progress_monitor.gui.common.layout import (
     open_dialog,
     order_tabs,
 )
-from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
 from mcp_progress_monitor.gui.confirmations import SeriesQuestion
 from mcp_progress_monitor.gui.page_commands import FIND_OFFER, SEND
@@ -56,13 +43,10 @@ from mcp_progress_monitor.gui.schema_form.schema import UNSET, SchemaViolation, 
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
 from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
 from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, DefaultLimits, usual_limits
-from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.wording.servers import state_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from PySide6.QtGui import QKeyEvent
 
     from mcp_progress_monitor.gui.schema_form.schema import Schema
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -72,40 +56,12 @@ _ICON: Final = QSize(14, 14)  # of a button that is as high as the others
 _MOST_CALLS: Final = 20_000
 _ASKED_FROM: Final = 100  # calls
 _CHECK_S: Final = 1.0
-_KINDS: Final = tuple(OfferKind)
 _BESIDE_CALL: Final = QSize(240, 120)
 """Least size of the rest of the window: the list of tools, and the buttons."""
-_STEPS: Final = {
-    Qt.Key.Key_Down: 1,
-    Qt.Key.Key_Up: -1,
-    Qt.Key.Key_PageDown: 10,
-    Qt.Key.Key_PageUp: -10,
-}
-_CHORDS: Final = (
-    Qt.KeyboardModifier.ControlModifier
-    | Qt.KeyboardModifier.AltModifier
-    | Qt.KeyboardModifier.ShiftModifier
-)
 _TASK_TEXTS: Final = {"required": "Runs only as a task.", "optional": "Can run as a task."}
 _UNLISTED: Final = "Not listed by the server. Enter the arguments as JSON."
 _DESCRIPTION: Final = 1_500
 _SETS_FILES: Final = "Argument sets (*.csv *.tsv *.json *.jsonl);;All files (*)"
-
-
-class SearchEdit(QLineEdit):
-    """A search field whose arrow keys move through the list; Enter accepts the selection."""
-
-    moved = Signal(int)  # the number of rows to move
-    entered = Signal()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keep the arrows and Enter from the window, which would send the selected call."""
-        if event.key() in _STEPS and not event.modifiers() & _CHORDS:
-            self.moved.emit(_STEPS[Qt.Key(event.key())])
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.entered.emit()
-        else:
-            super().keyPressEvent(event)
 
 
 class Effects(QLabel):
@@ -145,24 +101,17 @@ class CallForm(QWidget):
         self._choice_drafts = CallMemory()
         self._counts: dict[tuple[str, str, str], CallCount] = {}
         self.saved = SavedCalls()
-        self._servers: dict[str, ServerSnapshot] = {}
         self._default_limits = DEFAULT_LIMITS
         self._offer: Offer | None = None
         self._offer_of = ""
         self._controls: list[QWidget] = []
-        self._remembered = ""
         self._sets_schema: Schema = {}
         self._sets_key = ("", "", "")
-        self._server = QuietComboBox(self)
-        self._kind = QuietComboBox(self)
-        self._search = SearchEdit(self)
-        self._offers = OffersModel(self)
-        self._list = QListView(self)
-        dress_rows(self._list)
+        self._picker = OfferPicker(self)
         self._title = plain_label(self)
         self._about = plain_label(self)
         self._effects = Effects(self._appearance, self)
-        self._shelf = CallShelf(self._recent, self.saved, self)
+        self._shelf = CallShelf(self._recent, self._to_save, self.saved, self)
         self._form = SchemaForm(appearance, self)
         self._options = CallOptions(appearance, self)
         self._offline = plain_label(self)
@@ -191,19 +140,7 @@ class CallForm(QWidget):
 
     def set_servers(self, servers: Sequence[ServerSnapshot]) -> None:
         """Set the current servers; selection and input stay if they still exist."""
-        chosen = self._server.currentText() or self._remembered
-        before = self._servers.get(chosen)
-        self._servers = {server.name: server for server in servers}
-        self._server.blockSignals(True)
-        self._server.clear()
-        self._server.addItems([*self._servers])
-        self._server.setCurrentIndex(max(0, self._server.findText(chosen)))
-        self._server.blockSignals(False)
-        now = self._servers.get(self._server.currentText())
-        is_other = before is None or now is None or before.name != now.name
-        if is_other or self._has_changed(before, now):
-            self._show_offers()
-        self._show_connection()
+        self._picker.set_servers(servers)
 
     def set_default_limits(self, limits: DefaultLimits) -> None:
         """Show these limits if neither the call nor its server sets any."""
@@ -222,20 +159,8 @@ class CallForm(QWidget):
 
         False if there is no such server, or nothing to select.
         """
-        row = self._server.findText(server)
-        kinds = [kind.value for kind in _KINDS]
-        if row < 0 or method not in kinds:
+        if not self._picker.choose(server, method, name):
             return False
-        self._search.clear()
-        self._server.setCurrentIndex(row)
-        self._kind.setCurrentIndex(kinds.index(method))
-        offer_row = self._offers.row_of(name)
-        if offer_row is None:
-            self._search.setText(name)
-            offer_row = self._offers.row_of(name)
-        if offer_row is None:
-            return False
-        self._list.setCurrentIndex(self._offers.index(offer_row))
         if arguments is not None:
             self._form.set_value(arguments)
         self._options.set_token(token)
@@ -243,8 +168,7 @@ class CallForm(QWidget):
 
     def state(self) -> dict[str, Any]:
         return {
-            "server": self._server.currentText(),
-            "kind": self._kind.currentIndex(),
+            **self._picker.state(),
             "arguments": self._memory.state(),
             "options": self._options.state(),
             "tasks": self._choices.state(),
@@ -256,15 +180,9 @@ class CallForm(QWidget):
         self._choices.restore(state.get("tasks"))
         if self._offer is not None:
             self._options.set_choices(self._choices.recall(*self._key_of(self._offer)))
-        options, kind, server = state.get("options"), state.get("kind"), state.get("server")
-        if isinstance(options, dict):
+        if isinstance(options := state.get("options"), dict):
             self._options.restore(options)
-        if isinstance(kind, int) and 0 <= kind < len(_KINDS):
-            self._kind.setCurrentIndex(kind)
-        if isinstance(server, str):
-            self._remembered = server
-            self._server.setCurrentIndex(max(0, self._server.findText(server)))
-        self._show_offers()
+        self._picker.restore(state)
 
     def forget_arguments(self) -> None:
         self._memory.restore(None)
@@ -279,11 +197,8 @@ class CallForm(QWidget):
         """Prepare for one next call: clear the last search, and what was sent."""
         self._counts.clear()
         self._options.set_count(CallCount())
-        if self._offer is None or self._offer.is_listed:
-            self._search.clear()
         self._say("")
-        # Users first type a tool's name; elsewhere Enter would send the tool shown.
-        self._search.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._picker.begin()
 
     def add_button(self, button: QPushButton) -> None:
         """Place a button of the window after those of the form."""
@@ -320,19 +235,6 @@ class CallForm(QWidget):
             self._request(options)
 
     def _set_up_controls(self) -> None:
-        self._server.setAccessibleName("Server")
-        self._server.setToolTip("Choose the server to call")
-        self._kind.addItems(["Tools", "Resources", "Prompts", "Events", "Skills"])
-        self._kind.setAccessibleName("What to call")
-        self._kind.setToolTip("Choose whether to call a tool, read a resource or get a prompt")
-        self._search.setPlaceholderText("Search")
-        self._search.setClearButtonEnabled(True)
-        self._search.setAccessibleName("Search by name, title and description")
-        self._list.setModel(self._offers)
-        self._list.setUniformItemSizes(True)
-        self._list.setAccessibleName("What the server offers")
-        self._list.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._title.setFont(emphasised(self._title.font()))
         self._send.setIcon(self._appearance.icon("sent"))
         self._send.setIconSize(_ICON)
@@ -352,8 +254,6 @@ class CallForm(QWidget):
         self._foot.addWidget(self._stop)
         self._foot.addWidget(self._send_anyway)
         self._foot.addWidget(self._send)
-        side = QWidget(self)
-        in_column(self._server, self._kind, self._search, (self._list, 1), of=side, margins=0)
         main = QWidget(self)
         upper = QWidget(main)
         call = QVBoxLayout(upper)
@@ -372,7 +272,7 @@ class CallForm(QWidget):
         entry.addLayout(offline)
         entry.addLayout(self._foot)
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
-        splitter.addWidget(side)
+        splitter.addWidget(self._picker)
         splitter.addWidget(main)
         splitter.setStretchFactor(0, 1)
         splitter.setStretchFactor(1, 4)
@@ -382,13 +282,10 @@ class CallForm(QWidget):
         in_column(splitter, of=self, margins=0)
 
     def _connect(self) -> None:
-        self._server.currentIndexChanged.connect(self._on_source_changed)
-        self._kind.currentIndexChanged.connect(self._on_source_changed)
-        self._search.textChanged.connect(self._on_search_changed)
-        self._search.moved.connect(self._on_moved)
+        self._picker.server_changed.connect(self._show_connection)
+        self._picker.offer_chosen.connect(self._show_offer)
         # On to the arguments: Enter in a search sends nothing.
-        self._search.entered.connect(self.enter_arguments)
-        self._list.selectionModel().currentChanged.connect(self._on_offer_chosen)
+        self._picker.search.entered.connect(self.enter_arguments)
         self._form.changed.connect(self._on_arguments_changed)
         self._form.remade.connect(self._on_controls_remade)
         self._options.folded.connect(self._on_controls_remade)
@@ -396,70 +293,32 @@ class CallForm(QWidget):
         self._options.send_text_changed.connect(self._send.setText)
         self._shelf.arguments_chosen.connect(self._on_arguments_chosen)
         self._shelf.call_chosen.connect(self._on_call_chosen)
-        self._shelf.save_requested.connect(self._on_save_requested)
-        self._shelf.manage_requested.connect(self._on_manage_requested)
+        self._shelf.call_saved.connect(self._on_call_saved)
+        self._shelf.saved_changed.connect(self.saved_changed)
         self._shelf.copy_requested.connect(self._on_copy_requested)
         self._stop.clicked.connect(self._on_stop_clicked)
         self._connect_server.clicked.connect(self._on_connect_clicked)
         self._send.clicked.connect(self.send)
         self._send_anyway.clicked.connect(self._on_send_anyway)
         self._sending = KeyAction(SEND, self, self.send, self._send)
-        KeyAction(FIND_OFFER, self, self._search.setFocus, self._search)
-
-    def _current_kind(self) -> OfferKind:
-        return _KINDS[max(0, self._kind.currentIndex())]
-
-    def _has_changed(self, before: ServerSnapshot | None, now: ServerSnapshot | None) -> bool:
-        """Return whether the offers changed; a removed server keeps its last ones."""
-        if before is None or now is None or not _is_connected(now):
-            return False
-        kind = self._current_kind()
-        return offers_of(before, kind) != offers_of(now, kind)
-
-    def _show_offers(self) -> None:
-        """Show what the server offers, with the same selection if it still exists."""
-        server = self._servers.get(self._server.currentText())
-        offers = offers_of(server, self._current_kind()) if server else []
-        self._offers.set_offers(offers, self._current_kind() if server else None)
-        self._select_match(keeps_offer=True)
-        self._show_connection()
-
-    def _select_match(self, *, keeps_offer: bool) -> None:
-        """Select the shown offer if it `keeps_offer`, or else the first listed match.
-
-        An unlisted name is selected only by the user, who can then continue typing it.
-        """
-        offer, row = self._offer, None
-        if keeps_offer and offer is not None:
-            row = self._offers.row_of(offer.name)
-            row = None if offer.is_listed and row == self._offers.unlisted_row else row
-        if row is None:
-            row = self._offers.matching_row
-        if row is None and offer is not None and not offer.is_listed:
-            row = self._offers.unlisted_row
-        if row is None:
-            self._keep_draft()
-            self._show_offer(None)
-        else:
-            self._list.setCurrentIndex(self._offers.index(row))
+        KeyAction(FIND_OFFER, self, self._picker.search.setFocus, self._picker.search)
 
     def _is_ready(self, _question: SeriesQuestion | None = None) -> bool:
-        server = self._servers.get(self._server.currentText())
-        return server is not None and _is_connected(server)
+        return self._picker.is_connected
 
+    @Slot()
     def _show_connection(self) -> None:
         """Show that the selected server is not connected, with a button to connect it."""
-        server = self._servers.get(self._server.currentText())
-        text = ""
+        server, text = self._picker.server, ""
         self._options.task.show_offer(server, self._offer)
         if server is not None:
             own = server.definition
-            kind = self._current_kind().value
+            kind = self._picker.kind.value
             usual = usual_limits(
                 kind, own.idle_timeout_s, own.total_timeout_s, self._default_limits
             )
             self._options.show_usual(usual)
-        if server is not None and not _is_connected(server):
+        if server is not None and not self._picker.is_connected:
             text = f"Cannot call {one_line(server.name, 80)}: {state_word(server.state)}."
         self._offline.setText(text)
         self._offline.setVisible(bool(text))
@@ -472,7 +331,7 @@ class CallForm(QWidget):
     def _is_the_same(self, offer: Offer) -> bool:
         """Return whether `offer` is the one shown, unchanged: then the input stays."""
         shown = self._offer
-        if shown is None or self._offer_of != self._server.currentText():
+        if shown is None or self._offer_of != self._picker.server_name:
             return False
         is_of_name = shown.name == offer.name or not (shown.is_listed or offer.is_listed)
         return shown.kind is offer.kind and is_of_name
@@ -498,11 +357,14 @@ class CallForm(QWidget):
 
     def _key_of(self, offer: Offer) -> tuple[str, str, str]:
         """The key under which input for `offer` is remembered."""
-        return self._server.currentText(), offer.kind.value, offer.name
+        return self._picker.server_name, offer.kind.value, offer.name
 
+    @Slot(object)
     def _show_offer(self, offer: Offer | None) -> None:
         entered = UNSET if offer is None else self._entered(offer)
-        if offer is not None and not self._is_the_same(offer):
+        if offer is None:
+            self._keep_draft()
+        elif not self._is_the_same(offer):
             self._keep_draft()
             key = self._key_of(offer)
             self._options.set_choices(
@@ -510,14 +372,14 @@ class CallForm(QWidget):
             )
             self._options.set_count(self._counts.get(key, CallCount()))
         self._offer = offer
-        self._offer_of = self._server.currentText()
+        self._offer_of = self._picker.server_name
         self._say("")
         self._effects.show_offer(offer)
         self._form.setEnabled(offer is not None)
         self._shelf.show_call(is_there=offer is not None)
         self._show_connection()
         if offer is None:
-            self._title.setText(self._nothing_text())
+            self._title.setText(self._picker.nothing_text)
             self._about.clear()
             self._form.set_schema({})
             return
@@ -529,16 +391,6 @@ class CallForm(QWidget):
         self._about.setText("\n".join(part for part in parts if part))
         self._about.setVisible(bool(self._about.text()))
         self._form.set_schema(offer.schema, entered)
-
-    def _nothing_text(self) -> str:
-        if not self._servers:
-            return "Connect to a server, then choose what to call."
-        if self._offers.unlisted_row is not None:
-            return "No match. To call a name that is not listed, select it in the list."
-        return (
-            "This server is not connected or lists nothing of this kind. To call something "
-            "it does not list, type its name into the search field."
-        )
 
     def _read_options(self) -> CallSettings | None:
         try:
@@ -585,7 +437,7 @@ class CallForm(QWidget):
 
     def _call(self, offer: Offer, options: CallSettings, arguments: JsonObject) -> Call:
         return Call(
-            self._server.currentText(),
+            self._picker.server_name,
             offer.kind.value,
             offer.params(arguments),
             token=options.token,
@@ -617,29 +469,6 @@ class CallForm(QWidget):
         self._message.setText(text)
         set_text_colour(self._message, self._appearance, tone)
         self._send_anyway.hide()
-
-    @Slot()
-    def _on_source_changed(self) -> None:
-        self._show_offers()
-
-    @Slot(str)
-    def _on_search_changed(self, text: str) -> None:
-        """Select among the matches: what is not visible must not be sent."""
-        self._offers.set_search(text)
-        self._select_match(keeps_offer=not text.strip())
-
-    @Slot(int)
-    def _on_moved(self, step: int) -> None:
-        last = self._offers.rowCount() - 1
-        row = min(max(self._list.currentIndex().row() + step, 0), last)
-        if row >= 0:
-            self._list.setCurrentIndex(self._offers.index(row))
-
-    @Slot(QModelIndex, QModelIndex)
-    def _on_offer_chosen(self, current: QModelIndex, _previous: QModelIndex) -> None:
-        offer = self._offers.offer(current.row()) if current.isValid() else None
-        if offer is not None and offer != self._offer:
-            self._show_offer(offer)
 
     @Slot()
     def _on_arguments_changed(self) -> None:
@@ -676,34 +505,20 @@ class CallForm(QWidget):
         if not self.choose(call.server, call.method, call.name, call.arguments):
             self._say(f"Cannot open the call: no server is named {one_line(call.server, 80)}")
 
-    @Slot()
-    def _on_save_requested(self) -> None:
+    def _to_save(self) -> SavedCall | None:
         if self._offer is None:
-            return
+            return None
         server, method, name = self._key_of(self._offer)
-        title = self._offer.title or name
-        call = SavedCall("", title, server, method, name, self._form.value())
-        dialog = SaveCallDialog(call, self.saved.folders, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.call_saved.connect(self._on_call_saved)
-        dialog.open()
+        return SavedCall("", self._offer.title or name, server, method, name, self._form.value())
 
     @Slot(object)
     def _on_call_saved(self, call: SavedCall) -> None:
-        self.saved.save(call)
         self._say(f"Saved as “{one_line(call.title, 80)}”.", Tone.GOOD)
         self.saved_changed.emit()
 
-    @Slot()
-    def _on_manage_requested(self) -> None:
-        dialog = SavedCallsDialog(self.saved, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.changed.connect(self.saved_changed)
-        dialog.open()
-
     @Slot(object)
     def _on_copy_requested(self, form: CopyForm) -> None:
-        server = self._servers.get(self._server.currentText())
+        server = self._picker.server
         if self._offer is not None and server is not None:
             self.copy_requested.emit(form, server, self._offer, self._form.value())
 
@@ -715,7 +530,7 @@ class CallForm(QWidget):
 
     @Slot()
     def _on_connect_clicked(self) -> None:
-        self.connect_requested.emit(self._server.currentText())
+        self.connect_requested.emit(self._picker.server_name)
 
     @Slot()
     def _on_controls_remade(self) -> None:
@@ -728,10 +543,6 @@ class CallForm(QWidget):
 def _of_set(position: int, violation: SchemaViolation) -> str:
     where = ".".join(str(step) for step in violation.path)
     return ": ".join(part for part in (f"set {number(position)}", where, violation.message) if part)
-
-
-def _is_connected(server: ServerSnapshot) -> bool:
-    return server.state is ServerState.CONNECTED
 
 
 _SIZE: Final = QSize(900, 680)  # the first size, if the screen has room

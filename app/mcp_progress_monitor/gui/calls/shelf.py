@@ -55,16 +55,24 @@ class CallShelf(QWidget):
 
     arguments_chosen = Signal(object)  # recent arguments of the shown tool
     call_chosen = Signal(object)  # a `SavedCall`
-    save_requested = Signal()
-    manage_requested = Signal()
+    call_saved = Signal(object)  # the `SavedCall`
+    saved_changed = Signal()  # titles, folders, or which are saved
     copy_requested = Signal(object)  # a `CopyForm`
 
     def __init__(
-        self, recent: Callable[[], list[JsonObject]], saved: SavedCalls, parent: QWidget
+        self,
+        recent: Callable[[], list[JsonObject]],
+        to_save: Callable[[], SavedCall | None],
+        saved: SavedCalls,
+        parent: QWidget,
     ) -> None:
-        """Menus of `recent()`, the arguments of the shown tool, and of `saved`."""
+        """Menus of `recent()`, the arguments of the shown tool, and of `saved`.
+
+        `to_save()` is the call that is shown, if any.
+        """
         super().__init__(parent)
         self._recent = recent
+        self._to_save = to_save
         self._saved = saved
         self._arguments: list[JsonObject] = []
         self._calls: list[SavedCall] = []
@@ -122,8 +130,8 @@ class CallShelf(QWidget):
         menu = self._buttons[1].menu()
         menu.clear()
         self._calls = list(self._saved)
-        menu.addAction("Save this call…", self.save_requested.emit)
-        manage = menu.addAction("Manage saved calls…", self.manage_requested.emit)
+        menu.addAction("Save this call…", self._on_save)
+        manage = menu.addAction("Manage saved calls…", self._on_manage)
         manage.setEnabled(bool(self._calls))
         menu.addSeparator()
         folders: dict[str, QMenu] = {}
@@ -141,6 +149,26 @@ class CallShelf(QWidget):
     def _on_saved(self, action: QAction) -> None:
         if action.data() is not None:
             self.call_chosen.emit(self._calls[action.data()])
+
+    @Slot()
+    def _on_save(self) -> None:
+        if (call := self._to_save()) is not None:
+            dialog = SaveCallDialog(call, self._saved.folders, self)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.call_saved.connect(self._on_call_saved)
+            dialog.open()
+
+    @Slot(object)
+    def _on_call_saved(self, call: SavedCall) -> None:
+        self._saved.save(call)
+        self.call_saved.emit(call)
+
+    @Slot()
+    def _on_manage(self) -> None:
+        dialog = SavedCallsDialog(self._saved, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.changed.connect(self.saved_changed)
+        dialog.open()
 
     @Slot(QAction)
     def _on_copy(self, action: QAction) -> None:
