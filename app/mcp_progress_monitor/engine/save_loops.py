@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 OnEnd: TypeAlias = "Callable[[JobId], object]"
 OnError: TypeAlias = "Callable[[ErrorDetails], object]"
+_ENDED_BY_USER = frozenset({ServerState.CLOSING, ServerState.CLOSED})
 _CALLS = frozenset({CALL_TOOL, GET_PROMPT, READ_RESOURCE})
 
 
@@ -143,6 +144,8 @@ class SaveLoops:
     async def _serve(self, loop: _Loop, calling: TaskGroup) -> None:
         while True:
             await loop.change()
+            if self._manager.snapshot(loop.name).state in _ENDED_BY_USER:
+                loop.paths.clear()  # it is connected by hand, with the saved files
             if not loop.paths:
                 continue
             running = 0 if loop.is_urgent else sum(not job.state.is_over for job in self._own(loop))

@@ -37,6 +37,8 @@ class _Crash(NamedTuple):
     connections: frozenset[str]
     is_pending: bool
     """True until it is known whether the server could be restarted."""
+    has_failed: bool
+    """True if it could not be started again."""
 
 
 class CrashNotices(QObject):
@@ -69,7 +71,7 @@ class CrashNotices(QObject):
             self._connected[name] = connection
             if crash is not None and crash.is_pending:
                 self._show(server, crash.notice, crash.connections, "The server was restarted.")
-            elif crash is not None and server.on_save is not None:
+            elif crash is not None and crash.has_failed and server.on_save is not None:
                 self._bar.withdraw(crash.notice)  # the author has mended it
         elif server.state is ServerState.CLOSED:
             self._connected.pop(name, None)
@@ -101,7 +103,8 @@ class CrashNotices(QObject):
         hint = f"{', '.join(parts) or 'No jobs were lost'}. {then}"
         notice = error._replace(where=one_line(server.name), hint=hint)
         before = self._shown.get(server.name)
-        self._shown[server.name] = _Crash(notice, connections, is_pending)
+        has_failed = server.state is ServerState.FAILED
+        self._shown[server.name] = _Crash(notice, connections, is_pending, has_failed)
         actions = tuple(self._actions(server, notice, lost))
         self._bar.show_error(notice, actions, instead_of=before and before.notice)
 

@@ -13,6 +13,7 @@ from mcp_progress_monitor.formatting import count_in_short, number, size
 from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.theme import Appearance, Tone, emphasised
 from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.wording.servers import on_save_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,6 +159,9 @@ class StatusBar(QStatusBar):
         ):
             if count:
                 parts.append(wording.format(count=number(count)))
+        on_save = [text for each in servers if (text := on_save_text(each))]
+        if on_save:
+            parts.append(on_save[0] if len(on_save) == 1 else f"{len(on_save)} restart on save")
         if self._agents:
             parts.append(f"{formatting.count(self._agents, 'agent')} connected")
         return parts

@@ -98,7 +98,7 @@ def about(
     if server.state is ServerState.CONNECTED:
         count = formatting.count(len(server.tools), "tool")
         tools = "tools not listed" if LIST_TOOLS in server.unlisted else count
-        facts = (_on_save(server), _update_count(server), tools, server.revision or "", *facts)
+        facts = (on_save_text(server), _update_count(server), tools, server.revision or "", *facts)
     parts = (first, _stray(stray_ticks), *facts)
     return " · ".join(formatting.one_line(part) for part in parts if part)
 
@@ -131,7 +131,7 @@ def _restarts(server: ServerSnapshot) -> str:
     return formatting.count(server.restarts, "restart") if server.restarts else ""
 
 
-def _on_save(server: ServerSnapshot) -> str:
+def on_save_text(server: ServerSnapshot) -> str:
     """`Watching 12 files in src`, or what a restart waits for; empty if none restart it."""
     if server.on_save is None:
         return ""
@@ -188,7 +188,7 @@ def details(
         "" if server.pid is None else f"pid {server.pid}",
         formatting.visible(error, keep_line_ends=True) if error else _facts(server),
         _restarts(server) if error else "",
-        _on_save(server),
+        on_save_text(server),
         _stray(stray_ticks),
         _updates(server),
         "Connects at start" if entry is not None and entry.connects_at_start else "",

@@ -23,6 +23,7 @@ from tests.integration.reconnecting import SCRIPT
 
 pytestmark = pytest.mark.anyio
 
+NEVER = RestartPolicy(is_on=False)
 ECHO = Call("plain", "tools/call", {"name": "echo", "arguments": {}})
 
 
@@ -43,13 +44,14 @@ def texts(section: ComparisonSection) -> str:
 
 
 @asynccontextmanager
-async def watching(data_dir: Path, script: Path) -> AsyncIterator[Program]:
+async def watching(
+    data_dir: Path, script: Path, restart: RestartPolicy = NEVER
+) -> AsyncIterator[Program]:
     """A program that restarts its server on save, after one call."""
     shutil.copy(SCRIPT, script)
-    never = RestartPolicy(is_on=False)
     command = ("-S", "-E", str(script))
     definition = StdioDefinition(
-        name="plain", command=sys.executable, args=command, era="handshake", restart=never
+        name="plain", command=sys.executable, args=command, era="handshake", restart=restart
     )
     async with running(data_dir) as program:
         program.engine.servers.add(definition)
@@ -132,3 +134,24 @@ async def test_it_is_turned_off_by_the_same_command(data_dir: Path, tmp_path: Pa
         program.window.commands.run(ON_SAVE, "plain", False)
         await until(lambda: on_save(program) is None)
         assert not dialogs(program)
+
+
+async def test_what_a_crash_lost_stays_in_sight_after_the_restart(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    soon = RestartPolicy(first_delay_s=0.2)
+    async with watching(data_dir, tmp_path / "server.py", soon) as program:
+        ending = Call("plain", "tools/call", {"name": "quit", "arguments": {}})
+        await program.engine.calls.make(ending)
+        bar = program.window.notices
+        await until(lambda: bool(bar.errors()) and "was restarted" in bar.errors()[0].hint)
+        program.engine.servers.place("plain", 0)  # a change of the server
+        await anyio.sleep(0.5)
+        assert len(bar.errors()) == 1
+        assert "1 job lost" in bar.errors()[0].hint
+
+
+async def test_the_status_bar_says_what_is_watched(data_dir: Path, tmp_path: Path) -> None:
+    async with watching(data_dir, tmp_path / "server.py") as program:
+        text = f"Watching 1 file in {tmp_path.name}"
+        await until(lambda: text in program.window.statusBar().text)  # type: ignore[attr-defined]

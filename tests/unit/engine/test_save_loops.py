@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import pytest
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.engine.save_loops import SaveLoops, SavePlan
@@ -188,3 +189,16 @@ async def test_nothing_is_called_without_an_earlier_call() -> None:
         await until(lambda: stage.restarts)
         await anyio.sleep(0.05)
         assert not stage.series
+
+
+@pytest.mark.parametrize("state", [ServerState.CLOSING, ServerState.CLOSED])
+async def test_a_server_that_the_user_disconnects_stays_so(state: ServerState) -> None:
+    async with looping() as stage:
+        stage.jobs.put(job(id=1, server="s"))
+        stage.save("a.py")
+        await until(lambda: stage.notes[-1] and stage.notes[-1].waits_for)
+        stage.state = state
+        stage.jobs.put(job(id=1, server="s", state=JobState.LOST))
+        stage.moved()
+        await anyio.sleep(0.05)
+        assert not stage.restarts
