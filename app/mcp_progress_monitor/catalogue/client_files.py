@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -235,7 +236,9 @@ def project_of(path: Path, client: McpClient) -> Path | None:
     whole = path.absolute()
     for place in client.project_places:
         parts = place.split("/")
-        if list(whole.parts[-len(parts) :]) == parts:
+        if len(whole.parts) > len(parts) and all(
+            map(fnmatch.fnmatchcase, whole.parts[-len(parts) :], parts)
+        ):
             return whole.parents[len(parts) - 1]
     return None
 

@@ -97,6 +97,8 @@ class McpClient(NamedTuple):
 
 
 _EDITORS: Final = ("Code", "Code - Insiders", "VSCodium")
+_REMOTE: Final = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".vscodium-server")
+"""Folders of VS Code's server on remote hosts, in WSL, in containers and in Codespaces."""
 
 CLAUDE_DESKTOP: Final = McpClient(
     "claude-desktop",
@@ -161,9 +163,13 @@ VS_CODE: Final = McpClient(
             for editor in _EDITORS
             for name in ("mcp.json", "profiles/*/mcp.json", "settings.json")
         ),
-        # Remote hosts and WSL; then Flatpaks.
-        "{home}/.vscode-server/data/User/mcp.json",
-        "{home}/.vscode-server-insiders/data/User/mcp.json",
+        *(
+            f"{{home}}/{server}/data/{name}"
+            for server in _REMOTE
+            for name in ("User/mcp.json", "Machine/settings.json")
+        ),
+        "{home}/.local/share/code-server/User/mcp.json",
+        # Flatpaks.
         "{home}/.var/app/com.visualstudio.code/config/Code/User/mcp.json",
         "{home}/.var/app/com.vscodium.codium/config/VSCodium/User/mcp.json",
     ),
@@ -171,6 +177,7 @@ VS_CODE: Final = McpClient(
         ".vscode/mcp.json",
         ".vscode/settings.json",
         ".devcontainer/devcontainer.json",
+        ".devcontainer/*/devcontainer.json",
         ".devcontainer.json",
     ),
     container="servers",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_progress_monitor.catalogue.client_files import found_files
+from mcp_progress_monitor.catalogue.client_files import found_files, project_of
 from mcp_progress_monitor.catalogue.clients import FORMS, KNOWN, client_of
 
 CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
@@ -20,7 +20,11 @@ PLACES = {
             ".config/Code - Insiders/User/mcp.json",
             ".config/VSCodium/User/mcp.json",
             ".vscode-server/data/User/mcp.json",
+            ".vscode-server/data/Machine/settings.json",
             ".vscode-server-insiders/data/User/mcp.json",
+            ".vscode-remote/data/User/mcp.json",
+            ".vscodium-server/data/User/mcp.json",
+            ".local/share/code-server/User/mcp.json",
             ".var/app/com.visualstudio.code/config/Code/User/mcp.json",
             ".var/app/com.vscodium.codium/config/VSCodium/User/mcp.json",
         ],
@@ -101,6 +105,19 @@ def test_files_of_a_project_are_found_with_it(tmp_path: Path) -> None:
     assert found_files(tmp_path, {}, "linux") == []
     found = found_files(tmp_path, {}, "linux", tmp_path / "p")
     assert [one.client.key for one in found] == ["claude-code", "vscode", "cursor"]
+
+
+def test_the_containers_of_a_project_are_its_files(tmp_path: Path) -> None:
+    names = (".devcontainer/devcontainer.json", ".devcontainer/web/devcontainer.json")
+    wanted = [put(tmp_path / "p", name) for name in names]
+    found = found_files(tmp_path, {}, "linux", tmp_path / "p")
+    assert [(one.client.key, one.path, one.is_shared) for one in found] == [
+        ("vscode", path, True) for path in wanted
+    ]
+    assert {project_of(path, one.client) for path, one in zip(wanted, found, strict=True)} == {
+        tmp_path / "p"
+    }
+    assert project_of(tmp_path / ".devcontainer/a/b/devcontainer.json", client_of("vscode")) is None
 
 
 def test_keys_name_forms() -> None:
