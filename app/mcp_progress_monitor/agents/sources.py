@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 MOST_ENDED: Final = 40
 """Finished recordings to keep, those that ended last; older ones only while they are in use."""
 _SCAN_S: Final = 1.0
-_SLICE_S: Final = 0.004
+_SLICE_S: Final = 0.02
 _PAUSE_S: Final = 0.001
 _IDLE_S: Final = 0.1
 _APPEARS_S: Final = 5.0
@@ -124,6 +124,7 @@ class Sources:
         self._unreadable: dict[Path, ErrorDetails] = {}
         self._count = 0
         self._changes_before = 0
+        self._turn = 0
         self._has_scanned = anyio.Event()
         self._turned = anyio.Event()
 
@@ -135,10 +136,7 @@ class Sources:
                 await self._scan()
                 scanned_at = time.monotonic()
             is_more = False
-            # The newest first: of those that are behind, only that one is read.
-            for source in list(self):
-                if source.is_finished or (is_more and source.is_behind):
-                    continue
+            for source in self._next():
                 try:
                     is_more |= source.read()
                 except Exception:  # noqa: BLE001  # the others go on
@@ -149,6 +147,19 @@ class Sources:
             turned.set()
             if not is_more:
                 await anyio.sleep(_IDLE_S)
+
+    def _next(self) -> list[Source]:
+        """Choose what to read: all that keep up, and of those behind the newest and some more.
+
+        A flood may be behind for minutes: what is in use, and one other in turn, go on meanwhile.
+        """
+        unread = [source for source in self if not source.is_finished]
+        behind = [source for source in unread if source.is_behind]
+        self._turn += 1
+        chosen = [*behind[:1], *(source for source in behind if source.users)]
+        if others := behind[1:]:
+            chosen.append(others[self._turn % len(others)])
+        return [source for source in unread if not source.is_behind or source in chosen]
 
     async def _scan(self) -> None:
         entries = await anyio.to_thread.run_sync(self._folder.entries)

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import os
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from mcp_progress_monitor.errors import UserError
 from tests.patience import PATIENCE_S, until
 from tests.taps import HandTap
 from tests.unit.agents.recorded import asked, asking, finished, live, refused
-from tests.unit.serving.recordings import call, tick
+from tests.unit.serving.recordings import call, log, tick
 
 
 @pytest.fixture
@@ -105,6 +106,25 @@ async def test_a_recording_in_use_is_kept(tmp_path: Path) -> None:
         await until(lambda: len(list(sources)) == 2)
         with pytest.raises(UserError, match="no longer among"):
             sources.source("r1")
+
+
+async def test_other_recordings_are_read_while_the_newest_floods(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SLICE_S", 0.0)
+    now = time.time()
+    others = [HandTap(live(tmp_path), name, when=now - 60) for name in ("a", "b", "c")]
+    for tap in others:
+        tap.write(tap.opened(), tap.handshake(), *(tap.received(log("x")) for _ in range(600)))
+    flood = HandTap(live(tmp_path), "flood", when=now)
+    flood.write(flood.opened(), flood.handshake())
+    flood.write(*(flood.received(log("x")) for _ in range(60_000)))
+    async with reading(tmp_path) as sources:
+        newest, *older = sources
+        await until(lambda: not any(source.is_behind for source in older))
+        assert newest.is_behind
+        assert sources.is_behind
+        assert 0 < sources.unread_share < 1
 
 
 async def test_what_hidden_servers_do_is_no_change(tmp_path: Path) -> None:

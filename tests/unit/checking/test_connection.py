@@ -1,6 +1,6 @@
 """What the judge remembers of a connection: calls made again while the first is open."""
 
-from mcp_progress_monitor.checking.connection import JudgedCall, JudgedConnection
+from mcp_progress_monitor.checking.connection import ALIKE_KEPT, JudgedCall, JudgedConnection
 from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.protocol.facts import RequestMade, Side
 
@@ -44,3 +44,11 @@ def test_calls_that_have_ended_are_forgotten() -> None:
     connection.close()
     assert connection.repeats_of(_call(connection, 4, "Oslo")) == ()
     assert [*connection.calls] == [4]
+
+
+def test_a_flood_of_equal_calls_is_compared_with_the_newest_alone() -> None:
+    connection = _connection()
+    calls = [_call(connection, number, "Oslo") for number in range(1, 1_001)]
+    found = [connection.repeats_of(call) for call in calls]
+    assert max(map(len, found)) == ALIKE_KEPT
+    assert found[-1][-1] is calls[-2]
