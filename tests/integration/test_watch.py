@@ -117,3 +117,30 @@ def test_a_data_folder_is_made_and_a_signal_ends_the_watch(tmp_path: Path) -> No
         _, errors = watch.communicate(timeout=PATIENCE_S)
         tap.end()
     assert (watch.returncode, errors) == (0, b"")
+
+
+def test_the_stream_of_another_machine_is_read_past_its_banner(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path / "there" / "recordings" / "live", client="Cursor")
+    tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(3))
+    there = ["--data-dir", str(tmp_path / "there")]
+    here = ["--data-dir", str(tmp_path / "here")]
+    pipe = subprocess.PIPE
+    with (
+        subprocess.Popen([*PROGRAM, *there, "tap", "stream"], stdout=pipe) as stream,
+        subprocess.Popen(
+            [*PROGRAM, *here, "watch", "-", "--json"], stdin=pipe, stdout=pipe
+        ) as watch,
+    ):
+        assert stream.stdout is not None
+        assert watch.stdin is not None
+        assert watch.stdout is not None
+        watch.stdin.write(b"Welcome to build-box!\n")
+        while line := stream.stdout.readline():
+            watch.stdin.write(line)
+            if b'"progress":3' in line:
+                break
+        watch.stdin.close()
+        events = [json.loads(line) for line in watch.stdout]
+        stream.kill()
+    assert [event["client"] for event in events if event["event"] == "request"] == ["Cursor"]
+    assert [event["progress"] for event in events if event["event"] == "progress"] == [3]

@@ -594,7 +594,10 @@ def tap_remove(invocation: Invocation, order: TapsOrder) -> int:
 @own_options
 @takes(ListOrder)
 def tap_list(invocation: Invocation, order: ListOrder) -> int:
-    """List the servers that are watched: in which client and file, and whether they run now."""
+    """List the servers that are watched: in which client and file, and whether they run now.
+
+    Servers that a client left running when it ended are listed with their age and memory.
+    """
     from mcp_progress_monitor.cli.servers.clients import list_taps
 
     return list_taps(invocation.common, in_json=order.as_json)

@@ -50,13 +50,19 @@ class FoundServers(NamedTuple):
 
 
 class LiveTap(NamedTuple):
-    """A tap that is recording; `client` is None if no installation started it."""
+    """A tap that is recording; `client` is None if no installation started it.
+
+    `is_orphan` is True if the client that started it is gone; `memory_bytes` is what its server
+    uses then, None if the system does not tell.
+    """
 
     name: str
     client: str | None
     pid: int
     path: Path
     begun_when: float
+    is_orphan: bool = False
+    memory_bytes: int | None = None
 
     def is_of(self, server: ClientServer) -> bool:
         return self.client == server.client.title and self.name == shown_name(server.name)
@@ -98,11 +104,43 @@ def _live_tap(path: Path, begun_when: float) -> LiveTap | None:
         with path.open("rb") as file:
             header, first = file.readline(_HEADER_BYTES), file.readline(_HEADER_BYTES)
         tap = json.loads(header.removeprefix(HEADER))["tap"]
-        connection = urllib.parse.unquote(first.split(b" ")[2].decode())
-        client = tap.get("client")
+        words = first.split(b" ", 4)
+        connection = urllib.parse.unquote(words[2].decode())
         name = connection.rpartition("#")[0] or connection
-        return LiveTap(name, client, int(tap["pid"]), path, begun_when)
+        found = LiveTap(name, tap.get("client"), int(tap["pid"]), path, begun_when)
+        client_pid, now = tap.get("parent"), process_usage(found.pid)
+        if tap.get("transport") != "stdio" or now is None or now.parent == client_pid:
+            return found
+        server_pid = json.loads(words[4]).get("pid")
+        server = process_usage(server_pid) if type(server_pid) is int else None
+        memory = None if server is None else server.memory_bytes
+        return found._replace(is_orphan=True, memory_bytes=memory)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+class ProcessUsage(NamedTuple):
+    """The parent of a process, and the memory that it uses."""
+
+    parent: int
+    memory_bytes: int
+
+
+def process_usage(pid: int) -> ProcessUsage | None:
+    """Look a process up; None if it is gone, or the system does not tell."""
+    if sys.platform != "linux":
+        import psutil
+
+        try:
+            process = psutil.Process(pid)
+            return ProcessUsage(process.ppid(), process.memory_info().rss)
+        except psutil.Error:
+            return None
+    try:
+        # The name, in parentheses, may contain blanks.
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return ProcessUsage(int(fields[1]), int(fields[21]) * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, IndexError):
         return None
 
 

@@ -37,6 +37,9 @@ _TURN_BYTES: Final = 4 * 1024 * 1024  # most bytes between two looks at the fold
 _APART_S: Final = 0.05
 """Lines of several recordings may be out of order by so much, as they are when read live."""
 _PAUSE_S: Final = 0.04
+_IDLE_S: Final = 0.09
+"""Seconds between two looks at the recordings: with recent lines, and without."""
+_LATELY_S: Final = 5.0
 _SCAN_S: Final = 0.25
 _CHECK_S: Final = 1.0  # how often to check whether a silent recording has ended
 ALIVE_S: Final = 5.0
@@ -91,7 +94,7 @@ class _Source:
         """Read on if nothing is left; whether there are lines."""
         while not self._data:
             self._data = self._read()
-            if not self._data and not self._turn():
+            if not self._data and not (self._is_due() and self._turn()):
                 return False
         return True
 
@@ -111,11 +114,15 @@ class _Source:
 
     def is_over(self) -> bool:
         """Return whether all was read, and nobody writes it."""
-        now = time.monotonic()
-        if now - self._checked_at < _CHECK_S:
+        if not self._is_due():
             return False
-        self._checked_at = now
-        return not (self._folder.is_written(self.path) or self.fill())
+        is_over = not (self._folder.is_written(self.path) or self.fill())
+        self._checked_at = time.monotonic()
+        return is_over
+
+    def _is_due(self) -> bool:
+        """Return whether it is time to check for a further file and for the end."""
+        return time.monotonic() - self._checked_at >= _CHECK_S
 
     def _go_to(self, place: StreamPlace | None) -> None:
         """Continue where a reader has it, unless there is no end of a line."""
@@ -237,9 +244,13 @@ class RecordingStream:
     def run(self) -> None:
         """Write until `write` raises an error."""
         self.begin()
+        came_at = time.monotonic()
         while True:
-            if not self.turn():
-                time.sleep(_PAUSE_S)
+            now = time.monotonic()
+            if self.turn():
+                came_at = now
+            else:
+                time.sleep(_PAUSE_S if now - came_at < _LATELY_S else _IDLE_S)
 
     def _say_time(self) -> None:
         self._written_at = time.monotonic()

@@ -29,6 +29,7 @@ from mcp_progress_monitor.engine.client_taps import (
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.format import header
+from tests.taps import HandTap
 
 HERE = TapProgram((sys.executable,))
 ENTRY = {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"MODE": "fast"}}
@@ -90,6 +91,18 @@ def test_taps_that_run_now_are_known_by_their_lock(isolated_home: Path, tmp_path
     assert not tap.is_of(other)
     live.end()
     assert live_taps([tmp_path]) == []
+
+
+def test_a_tap_whose_client_is_gone_is_left_running(tmp_path: Path) -> None:
+    live = tmp_path / "recordings" / "live"
+    taps = [HandTap(live, name, pid=os.getpid()) for name in ("left", "mine")]
+    for tap, client in zip(taps, (1, os.getppid()), strict=True):
+        own = tap.path.read_bytes()
+        tap.path.write_bytes(own.replace(b'"parent": 1', b'"parent": %d' % client))
+        tap.write(tap.event("opened", command="x", pid=os.getpid()))
+    left, mine = sorted(live_taps([tmp_path]), key=lambda tap: tap.name)
+    assert (left.is_orphan, mine.is_orphan) == (True, False)
+    assert (left.memory_bytes or 0) > 1_000_000
 
 
 @pytest.mark.parametrize("content", [b"", b"#mcp-recording {", b"#mcp-recording {}\nx\n"])

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ from mcp_progress_monitor.cli.output.stdout import (
 )
 from mcp_progress_monitor.engine.client_taps import LiveTap, apply, find_servers, live_taps
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.formatting import count, duration, one_line, size, visible
 from mcp_progress_monitor.path_checks import absolute, expanded, here, home
 from mcp_progress_monitor.paths import chosen_data_dir
 from mcp_progress_monitor.recording.settings import load_settings
@@ -393,11 +394,12 @@ def list_taps(common: CommonOptions, *, in_json: bool) -> ExitCode:
     servers = [server for server in _found(TapsOrder()) if server.tap is not None]
     live = _live(common, servers)
     others = [tap for tap in live if not any(tap.is_of(server) for server in servers)]
+    left = [tap for tap in live if tap.is_orphan and tap not in others]
     if in_json:
         print_out(json.dumps(_document(servers, live, others), indent=2) + "\n")
         return ExitCode.DONE
     rows = [_tap_row(server, live) for server in servers]
-    rows += [_row_of(tap) for tap in others]
+    rows += [_row_of(tap) for tap in (*left, *others)]
     if rows:
         print_out(aligned(_TAP_TITLES, rows, _WIDEST))
     else:
@@ -438,13 +440,13 @@ def _tap_row(server: ClientServer, live: list[LiveTap]) -> tuple[str, ...]:
 
 
 def _row_of(tap: LiveTap) -> tuple[str, ...]:
-    """A running tap that is in no file: started by hand, or removed while it runs."""
-    return (
-        tap.client or "unknown client",
-        one_line(tap.name, 60),
-        f"running, process {tap.pid}",
-        "-",
-    )
+    """A running tap that is in no file, or whose client is gone."""
+    state = f"running, process {tap.pid}"
+    if tap.is_orphan:
+        age = duration(max(time.time() - tap.begun_when, 0.0))
+        memory = "" if tap.memory_bytes is None else f", {size(tap.memory_bytes)}"
+        state = f"left running by its client, process {tap.pid}, {age}{memory}"
+    return tap.client or "unknown client", one_line(tap.name, 60), state, "-"
 
 
 def _document(
@@ -466,7 +468,8 @@ def _document(
 
 
 def _running(tap: LiveTap) -> dict[str, object]:
-    return {"name": tap.name, "client": tap.client, "pid": tap.pid, "recording": str(tap.path)}
+    found = {"name": tap.name, "client": tap.client, "pid": tap.pid, "recording": str(tap.path)}
+    return {**found, "client_is_gone": tap.is_orphan, "server_memory_bytes": tap.memory_bytes}
 
 
 def _wanted_taps(order: TapsOrder, servers: list[ClientServer]) -> list[ClientServer]:
