@@ -140,7 +140,8 @@ class Machines:
         machine = self._machines[definition.name] = _Machine(definition, mirror)
         if not is_wanted:
             machine.is_wanted, machine.state = False, MachineState.STOPPED
-            machine.error = ErrorDetails("Its command is not approved", definition.name)
+            hint = "Choose Connect now to see the command and approve it."
+            machine.error = ErrorDetails("Not approved", definition.address, hint)
         tasks.start_soon(self._run, machine, name=f"machine {definition.name}")
 
     def retry(self, name: str) -> None:
@@ -215,6 +216,7 @@ class Machines:
         if has_some:
             definition = definition.model_copy(update={"args": (*definition.args, MARKS)})
         process = await ServerProcess.start(definition)
+        failure, reason = None, ""
         try:
             async with anyio.create_task_group() as meanwhile:
                 meanwhile.start_soon(process.watch)
@@ -226,13 +228,15 @@ class Machines:
                     if not reason:
                         with anyio.move_on_after(_SILENT_S):
                             await _ended(process)
+                except UserError as error:  # not to be wrapped by the group
+                    failure = error
                 finally:
                     meanwhile.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
                 await process.end()
                 await process.release()
-        raise UserError(_why_ended(machine, process.exit_code, reason))
+        raise failure or UserError(_why_ended(machine, process.exit_code, reason))
 
     async def _read(self, machine: _Machine, process: ServerProcess) -> str:
         """Take what the command prints, to its end; why it was ended instead, or nothing."""

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,14 +15,17 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.watched import MachineSnapshot, MachineState
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.patience import until
+from tests.patience import allowed, until
 from tests.taps import HandTap
 from tests.unit.engine.test_watching import jobs_of
 
 _STREAM = (sys.executable, "-m", "mcp_progress_monitor", "--data-dir")
 
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [
+    pytest.mark.timeout(60),
+    pytest.mark.skipif(sys.platform == "win32", reason="the machines are commands of a shell"),
+]
 
 
 @pytest.fixture
@@ -140,3 +144,30 @@ async def test_two_machines_with_the_same_process_ids_are_kept_apart(
     await until(lambda: len(jobs_of(engine)) == 2)
     assert {job.watched_client for job in jobs_of(engine)} == {"Cursor on box0", "Cursor on box1"}
     assert len(set(engine.watched.names())) == 2
+
+
+async def test_ages_are_by_the_clock_of_the_machine(engine: Engine, tmp_path: Path) -> None:
+    """Its clocks differ by hours: it was started lately, and its time of day is wrong."""
+    tap = HandTap(tmp_path / "recordings", at=4990.0, when=time.time() - 7200)
+    tap.write(tap.opened(), tap.handshake(), tap.call())
+    head = (
+        b'#mcp-recording {"version": 2, "at": 5000.0, "started": "2020-01-01T00:00:00+00:00",'
+        b' "stream": {"host": "box"}}\n'
+    )
+    place = b"#from %032x 1 0\n" % 1
+    (tmp_path / "stream").write_bytes(head + place + tap.path.read_bytes())
+    engine.machines.watch(_shell(f"cat {tmp_path}/stream; exec sleep 60"))
+    await until(lambda: bool(jobs_of(engine)))
+    age_s = engine.now() - jobs_of(engine)[0].started_at
+    assert 9 < age_s < 10 + allowed(5)
+
+
+async def test_a_hostile_stream_is_refused(engine: Engine) -> None:
+    """It says where lines stand that were never sent."""
+    head = '#mcp-recording {"version": 2, "at": 1.0, "stream": {"host": "a"}}'
+    place = f"#from {1:032x} 1 999999"
+    engine.machines.watch(_shell(f"printf '%s\\n%s\\nx\\n' '{head}' '{place}'; exec sleep 60"))
+    await until(lambda: _state(engine).error is not None)
+    error = _state(engine).error
+    assert error is not None
+    assert error.what == "The stream skips a part of a recording"

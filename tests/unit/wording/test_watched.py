@@ -4,9 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
-from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd, WatchedSnapshot
+from mcp_progress_monitor.snapshots.watched import (
+    Gaps,
+    MachineSnapshot,
+    MachineState,
+    TapEnd,
+    WatchedSnapshot,
+)
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import watched
@@ -24,6 +31,7 @@ SERVER = ServerSnapshot(
 LIVE = WatchedSnapshot(
     SERVER, "db", "Claude Code", "2.1", 4242, "stdio", Path("/data/x.mcprec"), None
 )
+MACHINE = MachineSnapshot("box", "ssh box", MachineState.CONNECTING)
 
 
 @pytest.mark.parametrize(
@@ -107,3 +115,22 @@ def test_what_an_approval_is_for() -> None:
 def test_a_server_in_one_line_and_its_processes() -> None:
     assert watched.server_of_client(LIVE) == "db (Claude Code)"
     assert watched.processes(LIVE) == "db@4242: run by Claude Code 2.1, tap pid 4242, server pid 77"
+
+
+@pytest.mark.parametrize(
+    ("machine", "text"),
+    [
+        (MACHINE, "Connecting…"),
+        (MACHINE._replace(state=MachineState.LIVE), "Live · 1 server"),
+        (MACHINE._replace(state=MachineState.WAITING, retry_at=107.5), "Tries again in 8 s"),
+        (
+            MACHINE._replace(
+                state=MachineState.WAITING, retry_at=1.0, error=ErrorDetails("No way")
+            ),
+            "Tries again in 0 s: No way",
+        ),
+        (MACHINE._replace(state=MachineState.STOPPED), "Stopped"),
+    ],
+)
+def test_a_machine_says_its_state(machine: MachineSnapshot, text: str) -> None:
+    assert watched.machine_about(machine, 1, 100.0) == text
