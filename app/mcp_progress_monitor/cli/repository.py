@@ -49,8 +49,11 @@ class Repository:
     def script_of(self, common: CommonOptions) -> str:
         """The file that the server is started from: the configuration, or one of the command.
 
-        Else the manifest of its package, as for `npx .`; empty if there is none in the repository.
+        Else the manifest of its package, as for `npx .`; empty if there is none in the repository,
+        and for recordings whose code is unknown.
         """
+        if self._source is None and not common.names_server:
+            return ""
         folder = common.cwd or Path.cwd()
         command = common.command or ()
         around = (self._source or folder).resolve()

@@ -42,6 +42,12 @@ def test_the_script_is_a_file_of_the_repository(
     assert Repository().script_of(options) == expected
 
 
+def test_recordings_stand_for_themselves_unless_the_code_is_known(root: Path) -> None:
+    assert (root / "package.json").exists()
+    assert Repository().script_of(CommonOptions()) == ""
+    assert Repository(Path("a b")).script_of(CommonOptions()) == "package.json"
+
+
 def test_files_elsewhere_have_no_path(root: Path, tmp_path: Path) -> None:
     repository = Repository(Path("a b"))
     assert repository.artifact(root / "servers" / "x.mcprec") == "servers/x.mcprec"
