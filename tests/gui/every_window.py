@@ -20,10 +20,8 @@ from mcp_progress_monitor.audit.access import AgentAccess
 from mcp_progress_monitor.audit.log import AgentName, AuditedAgent, Beginning, Reading
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, CatalogueEntry
 from mcp_progress_monitor.catalogue.client_files import FoundFile
+from mcp_progress_monitor.catalogue.client_servers import ClientFile, read_client_file
 from mcp_progress_monitor.catalogue.clients import CURSOR, FORMS, VS_CODE
-from mcp_progress_monitor.catalogue.reading import preview, read_file
-from mcp_progress_monitor.catalogue.tap_install import ClientServer
-from mcp_progress_monitor.catalogue.taps import EntryTap, Launch
 from mcp_progress_monitor.engine.agent_entry import ReadableServer
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.engine.engine import Engine
@@ -60,16 +58,16 @@ from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 from mcp_progress_monitor.gui.recordings.serving import ServeDialog
 from mcp_progress_monitor.gui.results.controller import PageQuestion
+from mcp_progress_monitor.gui.servers.clients_dialog import ClientsDialog, FoundClients
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog, SavedServerDialog
 from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.gui.servers.draft import ServerKind
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
-from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
+from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
 from mcp_progress_monitor.gui.servers.machine_dialog import MachineDialog
 from mcp_progress_monitor.gui.servers.save_dialog import SaveDialog
 from mcp_progress_monitor.gui.servers.secret_dialog import SecretDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
-from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
 from mcp_progress_monitor.gui.setting_rows import Section
 from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
 from mcp_progress_monitor.gui.settings.keys import KeysPage
@@ -86,6 +84,7 @@ from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side, TaskView
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
 from mcp_progress_monitor.recording.folder import RecordingEntry
+from mcp_progress_monitor.secrets.references import NoKeyring
 from mcp_progress_monitor.snapshots.definitions import (
     FileWatch,
     HttpDefinition,
@@ -228,11 +227,10 @@ class EveryWindow(QObject):
         calls.form.send()
         yield calls
         yield from self._editors()
-        yield self._import()
+        yield self._clients()
         export = ServerExportDialog([text, "b"], FORMS, appearance)
         export.show_text(text * 100, [text] * 30)
         yield export
-        yield self._watch()
         yield SecretDialog(text, [text, "API_KEY"])
         yield self._machine()
         yield self._agents()
@@ -340,7 +338,7 @@ class EveryWindow(QObject):
             question.add(many, self._texts)
             yield _case(action.value, question)
 
-    def _import(self) -> ImportDialog:
+    def _clients(self) -> ClientsDialog:
         text = self._texts
         path = self._folder / "mcp.json"
         inputs = [
@@ -350,10 +348,17 @@ class EveryWindow(QObject):
         server = {"command": text, "args": ["${input:r}"], "env": {text: f"${{input:{text}}}"}}
         servers = {text: server, "b": server, "broken": {"args": ["x"]}}
         path.write_text(json.dumps({"inputs": inputs, "servers": servers}), encoding="utf-8")
-        dialog = ImportDialog([FoundFile(VS_CODE, path)], self.appearance)
-        dialog.open_file(path)
-        config = read_file(path)
-        dialog.show_rows(path, preview(config, Catalogue(None)), config.errors, {})
+        found = FoundFile(VS_CODE, path)
+        file = read_client_file(path, found, Catalogue(None), NoKeyring(), {})
+        bad = ClientFile(
+            self._folder / text.replace("/", "_"), CURSOR, (), (ErrorDetails(text, text),)
+        )
+        dialog = ClientsDialog(self.appearance)
+        dialog.show_found(FoundClients([file, bad], {}, {}))
+        dialog.show_file(file, {}, is_chosen=True)
+        dialog.tick("b", 2, is_on=True)
+        dialog.show_preview(dialog.watch_request(), [text] * 60)
+        dialog.show_done(text)
         return dialog
 
     def _serving(self) -> ServeDialog:
@@ -388,21 +393,6 @@ class EveryWindow(QObject):
         servers = [ReadableServer(f"{text}{n}", text, is_here=True) for n in range(30)]
         dialog.show_choices({"cursor": self._folder / text.replace("/", "_")}, servers)
         dialog.show_refusal(ErrorDetails(text, text))
-        return dialog
-
-    def _watch(self) -> WatchDialog:
-        text = self._texts
-        path = self._folder / text.replace("/", "_")
-        launch = Launch(text, (text,))
-        servers = [
-            ClientServer(CURSOR, path, text, (text,), launch, project=path),
-            ClientServer(CURSOR, path, text, ("t",), launch, EntryTap(text, 3)),
-            ClientServer(VS_CODE, path, text, ("s",), why_not=text, is_shared=True),
-        ]
-        dialog = WatchDialog(self.appearance)
-        dialog.show_servers(servers, {}, [ErrorDetails(text, text)], wanted=servers[:1])
-        dialog.show_preview(dialog.request(), [text] * 60)
-        dialog.show_done(text)
         return dialog
 
     def _machine(self) -> MachineDialog:

@@ -13,8 +13,8 @@ from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.drop_controller import DropKind, Drops, command_of, kind_of
 from mcp_progress_monitor.gui.dropped import dropped
 from mcp_progress_monitor.gui.recordings import controller as recordings_controller
+from mcp_progress_monitor.gui.servers.clients_dialog import ClientsDialog
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
-from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog
 from mcp_progress_monitor.recording.format import HEADER
 from mcp_progress_monitor.recording.recent import recent_recordings
 from tests.gui.programs import until
@@ -125,8 +125,8 @@ async def test_a_configuration_is_shown_to_be_imported(data_dir: Path, tmp_path:
     path.write_text('{"mcpServers": {"db": {"command": "run-db"}}}')
     async with running(data_dir) as program:
         program.window.dropped.emit((str(path),))
-        await until(lambda: bool(program.window.findChildren(ImportDialog)))
-        (dialog,) = program.window.findChildren(ImportDialog)
+        await until(lambda: bool(program.window.findChildren(ClientsDialog)))
+        (dialog,) = program.window.findChildren(ClientsDialog)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)
         assert not program.engine.servers.names()
         dialog.reject()

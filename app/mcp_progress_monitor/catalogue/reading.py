@@ -110,7 +110,8 @@ class FoundServer:
 
     `asks` are required inputs: the definition is only usable after reading it again with answers.
     `notes` describe how running it here differs from the other client. `project` is its folder, if
-    it belongs to one. `unknown` are members that this program does not use.
+    it belongs to one. `unknown` are members that this program does not use. `place` are the keys
+    that lead to its entry.
     """
 
     definition: ServerDefinition
@@ -119,6 +120,7 @@ class FoundServer:
     notes: tuple[str, ...] = ()
     unknown: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     project: Path | None = None
+    place: tuple[str, ...] = ()
 
 
 def read_found(
@@ -163,6 +165,7 @@ def read_found(
         notes=(*form.notes, *notes, *_notes(client, definition, unknown)),
         unknown=without_secret_members(unknown),
         project=project,
+        place=(*container.path, name),
     )
 
 
@@ -300,10 +303,11 @@ _TOML_HINT: Final = 'Example configuration: [mcp_servers.files] with command = "
 
 
 class Unusable(NamedTuple):
-    """A server that cannot be used, and why."""
+    """A server that cannot be used, and why; `place` are the keys that lead to its entry."""
 
     name: str
     error: ErrorDetails
+    place: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -381,7 +385,7 @@ def _read_all(
             try:
                 found = read_found(config.client, name, container, variables, place(where, name))
             except UserError as error:
-                config.unusable.append(Unusable(name, error.details))
+                config.unusable.append(Unusable(name, error.details, (*container.path, name)))
             else:
                 config.found.append(names.renamed(found))
     if left_out:
@@ -468,7 +472,7 @@ class ImportRow(NamedTuple):
     """One server of a file.
 
     `name` is the name of the saved server that it is or would become. `changes` describe how they
-    differ, without values of variables and headers.
+    differ, without values of variables and headers. `place` are the keys that lead to its entry.
     """
 
     found: FoundServer | None
@@ -476,6 +480,7 @@ class ImportRow(NamedTuple):
     name: str
     changes: tuple[str, ...] = ()
     error: ErrorDetails | None = None
+    place: tuple[str, ...] = ()
 
 
 def preview(
@@ -486,10 +491,10 @@ def preview(
     `known` are the `candidate_keyring_secrets`.
     """
     saved, alike = _saved(catalogue)
-    rows = [_row(found, saved, alike, known) for found in config.found]
+    rows = [_row(found, saved, alike, known)._replace(place=found.place) for found in config.found]
     rows += [
-        ImportRow(None, ImportStatus.UNUSABLE, unusable.name, (), unusable.error)
-        for unusable in config.unusable
+        ImportRow(None, ImportStatus.UNUSABLE, name, (), error, place)
+        for name, error, place in config.unusable
     ]
     return rows
 

@@ -25,20 +25,19 @@ from mcp_progress_monitor.gui.notifications.events import NoticeAction
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
 from mcp_progress_monitor.gui.recent_controller import RecentController
 from mcp_progress_monitor.gui.servers import commands as on_servers
+from mcp_progress_monitor.gui.servers.clients_controller import (
+    ClientsController,
+    files_here,
+    project_folder,
+)
 from mcp_progress_monitor.gui.servers.controller import ServersController
 from mcp_progress_monitor.gui.servers.dialogs_controller import ServerDialogs
 from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
 from mcp_progress_monitor.gui.servers.here_controller import ServersHere
-from mcp_progress_monitor.gui.servers.import_controller import (
-    ImportController,
-    files_here,
-    project_folder,
-)
 from mcp_progress_monitor.gui.servers.machine_controller import MachineController
 from mcp_progress_monitor.gui.servers.save_controller import SaveController
 from mcp_progress_monitor.gui.servers.secrets_controller import SecretsController
 from mcp_progress_monitor.gui.servers.sign_in import SignInController
-from mcp_progress_monitor.gui.servers.watch_controller import WatchController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
@@ -266,8 +265,7 @@ class Program(WindowProgram):
         self.catalogue_dialogs = ServerDialogs(
             self.window, self.engine, self.servers, tasks, appearance, self.settings, self.undo
         )
-        self.imports = ImportController(self.window, self.servers, tasks, appearance)
-        self.watches = WatchController(self.window, self.servers, tasks, appearance, folder)
+        self.clients = ClientsController(self.window, self.servers, tasks, appearance, folder)
         self._machines = MachineController(
             self.window,
             self.engine,
@@ -294,7 +292,6 @@ class Program(WindowProgram):
         self._join_catalogue()
 
     def _join_catalogue(self) -> None:
-        self.window.commands.join(self.imports)
         self._join_end_guard()
         self.servers.turns_changed.connect(self._models.servers.set_turns)
 
@@ -319,7 +316,7 @@ class Program(WindowProgram):
 
     def _join_drops(self) -> None:
         drops = self.drops
-        drops.configuration_dropped.connect(self.imports.ask_to_import_file)
+        drops.configuration_dropped.connect(self.clients.ask_to_import_file)
         drops.program_dropped.connect(self.catalogue_dialogs.ask_about_program)
         drops.address_dropped.connect(self.catalogue_dialogs.ask_about_address)
 
@@ -376,7 +373,7 @@ class Program(WindowProgram):
         servers.subscription_requested.connect(self.tasks.subscribe)
         for owner in (
             self.catalogue_dialogs,
-            self.watches,
+            self.clients,
             self._machines,
             self.doctor,
             self._saves,

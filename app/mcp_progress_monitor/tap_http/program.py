@@ -241,7 +241,8 @@ class HttpJournal:
         raise FileExistsError(None, "All names are taken")
 
 
-_PROGRAM: Final = "mcp-progress-monitor tap"
+PROGRAM: Final = "mcp-progress-monitor tap"
+READY: Final = "Press Ctrl+C to stop."  # ends the last line of a start
 _IS_OFF: Final = "Recording is turned off, so nothing is recorded and the window shows nothing."
 
 
@@ -379,12 +380,12 @@ async def _run(tap: HttpTap) -> None:
         if tap.change_text:
             _report(tap.change_text)
         state = _IS_OFF if tap.recording is None else f"Recording to {tap.recording}."
-        _report(f"{state} Press Ctrl+C to stop.")
+        _report(f"{state} {READY}")
         await tap.run(stop)
 
 
 def _report(line: str) -> None:
     """Write a line for the user, unless standard error is closed."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"{_PROGRAM}: {formatting.visible(line)}\n")
+        sys.stderr.write(f"{PROGRAM}: {formatting.visible(line)}\n")
         sys.stderr.flush()

@@ -9,6 +9,7 @@ from mcp_progress_monitor.catalogue.reading import ImportStatus
 from mcp_progress_monitor.catalogue.secrets import secrets_of
 from mcp_progress_monitor.formatting import clock, elide, one_line, visible
 from mcp_progress_monitor.protocol.secrets import shown_arguments
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.wording.approval import rows
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
+    from mcp_progress_monitor.catalogue.client_servers import ClientRow
     from mcp_progress_monitor.catalogue.clients import McpClient
     from mcp_progress_monitor.catalogue.reading import FoundServer, ImportRow
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
@@ -45,7 +47,7 @@ class RequiredInput(NamedTuple):
 STATUS_TEXTS: Final = {
     ImportStatus.NEW: "new",
     ImportStatus.CHANGED: "changed",
-    ImportStatus.SAME: "same",
+    ImportStatus.SAME: "already here",
     ImportStatus.UNUSABLE: "cannot be used",
 }
 SECRETS_TEXTS: Final = {
@@ -180,6 +182,32 @@ def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
         return f"{watched}, not running"
     number = f"{len(live)} running" if live[1:] else "running"
     return f"{watched}, {number} since {clock(min(live))[:8]}"
+
+
+def has_url(row: ClientRow) -> bool:
+    """Return whether a tap can stand between a client and this server's URL."""
+    found = row.found.found
+    return (
+        row.tap is not None
+        and found is not None
+        and isinstance(found.definition, HttpDefinition)
+        and found.definition.auth != "oauth"
+        and not found.asks
+    )
+
+
+def url_state_text(address: str) -> str:
+    return "watched" if address else "not watched"
+
+
+def address_text(client: McpClient, address: str) -> str:
+    """Say what to do with the address of a server's tap; without one, that none runs."""
+    if address:
+        return (
+            f"Give {client.title} this address in place of the server's: {address} (it works while"
+            " this window is open; then give the client the server's own address again)"
+        )
+    return "No tap runs for this server. Tick it to get an address for the client."
 
 
 def shared_hint(server: ClientServer) -> str:

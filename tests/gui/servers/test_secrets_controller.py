@@ -1,6 +1,5 @@
 """Secrets asked for when a server is connected: passed on, and found in no file."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -81,25 +80,3 @@ async def test_a_program_that_ends_takes_the_prompt_with_it(data_dir: Path, tmp_
         dialog.fields["API_KEY"].setText(SECRET)
     assert not (tmp_path / "mark").exists()
     assert files_with_secret(data_dir, tmp_path) == []
-
-
-async def test_a_secret_input_of_a_file_needs_no_answer_if_it_is_asked_for_later(
-    data_dir: Path, tmp_path: Path
-) -> None:
-    from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog
-    from mcp_progress_monitor.gui.window_commands import IMPORT
-
-    config = tmp_path / ".vscode" / "mcp.json"
-    config.parent.mkdir()
-    inputs = [{"id": "key", "type": "promptString", "password": True}]
-    weather = {"command": "uvx", "env": {"KEY": "${input:key}"}}
-    config.write_text(json.dumps({"inputs": inputs, "servers": {"weather": weather}}))
-    async with running(data_dir) as program:
-        program.window.do[IMPORT].trigger()
-        (dialog,) = program.window.findChildren(ImportDialog)
-        dialog.open_file(config)
-        await until(lambda: dialog.ticked() == ["weather"])
-        dialog.secrets.setCurrentIndex(dialog.secrets.findData("ask"))
-        dialog.accept()
-        await until(lambda: "weather" in program.servers.saved.entries)
-    assert "${ask:key}" in (data_dir / "servers.json").read_text()

@@ -1,4 +1,4 @@
-"""Opens the dialogs about saved servers: add, edit, consent, remove.
+"""Opens the dialogs about saved servers: add, edit, consent, remove, export.
 
 They are imported when first opened, which keeps the start of the window short.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import anyio.to_thread
 from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.errors import UserError
@@ -15,8 +16,8 @@ from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.commands import carries_out
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.servers import commands
-from mcp_progress_monitor.gui.servers.import_controller import keyring_error
-from mcp_progress_monitor.gui.window_commands import ADD_COMMAND, ADD_URL
+from mcp_progress_monitor.gui.servers.clients_controller import keyring_error
+from mcp_progress_monitor.gui.window_commands import ADD_COMMAND, ADD_URL, EXPORT_SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.servers.controller import RemovedServer, ServersController
     from mcp_progress_monitor.gui.servers.draft import Draft, EditedServer
     from mcp_progress_monitor.gui.servers.editor import ServerEditor
+    from mcp_progress_monitor.gui.servers.export_dialog import (
+        ServerExportDialog,
+        ServerExportRequest,
+    )
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.gui.undo import UndoOffer
     from mcp_progress_monitor.gui.user_settings import UserSettings
@@ -64,6 +69,7 @@ class ServerDialogs(QObject):
         self._undo = undo
         self._editors: list[ServerEditor] = []
         self._approvals: list[ConsentDialog] = []
+        self._export: ServerExportDialog | None = None
         servers.consent_requested.connect(self.ask_for_approval)
         servers.edit_saved.connect(self._on_edit_saved)
         servers.edit_refused.connect(self._on_edit_refused)
@@ -219,6 +225,55 @@ class ServerDialogs(QObject):
     @Slot()
     def _on_consent_finished(self) -> None:
         self._approvals = [each for each in self._approvals if each is not self.sender()]
+
+    @carries_out(EXPORT_SERVERS)
+    @Slot()
+    def ask_to_export(self) -> None:
+        """Offer to write the saved servers in a client's format."""
+        from mcp_progress_monitor.catalogue.clients import FORMS, OURS
+        from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
+
+        if self._export is None:
+            names = list(self._servers.saved.entries)
+            dialog = ServerExportDialog(names, FORMS, self._appearance, self._parent)
+            dialog.text_requested.connect(self._on_export_requested)
+            dialog.export_requested.connect(self._on_export_requested)
+            dialog.finished.connect(self._on_export_finished)
+            self._export = dialog
+            dialog.form.setCurrentIndex(FORMS.index(OURS))  # the format that leaves nothing out
+            open_dialog(dialog)
+            dialog.ask()
+        _raise(self._export)
+
+    @Slot(object)
+    def _on_export_requested(self, request: ServerExportRequest) -> None:
+        self._tasks.start("export servers", self._write, request)
+
+    async def _write(self, request: ServerExportRequest) -> None:
+        from mcp_progress_monitor.catalogue.clients import client_of
+        from mcp_progress_monitor.catalogue.writing import write_file
+
+        entries = [e for e in self._servers.saved.entries.values() if e.name in request.names]
+        client = client_of(request.form)
+        try:
+            written = write_file(entries, client, None, with_secrets=request.with_secrets)
+            if request.path is not None:
+                write = partial(write_file, with_secrets=request.with_secrets)
+                written = await anyio.to_thread.run_sync(write, entries, client, request.path)
+        except UserError as error:
+            if self._export is not None:
+                self._export.show_refusal(error.details)
+            return
+        if self._export is None:
+            return
+        if request.path is not None:
+            self._export.show_saved(request.path, written.kept)
+        elif self._export.request() == request:  # else another one was selected meanwhile
+            self._export.show_text(written.text, written.left_out)
+
+    @Slot()
+    def _on_export_finished(self) -> None:
+        self._export = None
 
 
 def _raise(dialog: QDialog) -> None:

@@ -1,4 +1,4 @@
-"""Imports and exports in the whole program: nothing runs, secrets go where they are wanted."""
+"""Clients' servers in the whole program: imported without being run, watched, and released."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,34 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers import commands as on_servers
+from mcp_progress_monitor.gui.servers.clients_dialog import ClientsDialog
 from mcp_progress_monitor.gui.servers.commands import CONNECT
-from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
-from mcp_progress_monitor.gui.window_commands import EXPORT_SERVERS, IMPORT
+from mcp_progress_monitor.gui.window_commands import IMPORT, WATCH
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.gui.programs import until
 from tests.gui.saved import asked, names_shown, reported, running, save, written_by
 
 pytestmark = pytest.mark.anyio
+ENTRY = {"command": "npx", "args": ["-y", "files"]}
+
+
+def opened(program: Program) -> ClientsDialog:
+    (dialog,) = program.window.findChildren(ClientsDialog)
+    return dialog
+
+
+def chosen(program: Program, config: Path) -> ClientsDialog:
+    """The dialog after the user has chosen a file."""
+    program.window.do[IMPORT].trigger()
+    dialog = opened(program)
+    dialog.file_chosen.emit(config)
+    return dialog
+
+
+def ticked(dialog: ClientsDialog) -> list[str]:
+    return [name for request in dialog.imports() for name in request.names]
 
 
 async def test_an_imported_server_is_saved_and_asks_before_it_first_runs(
@@ -24,11 +44,9 @@ async def test_an_imported_server_is_saved_and_asks_before_it_first_runs(
     mark, config = tmp_path / "ran", tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"evil": written_by(mark)}}))
     async with running(data_dir) as program:
-        program.window.do[IMPORT].trigger()
-        (dialog,) = program.window.findChildren(ImportDialog)
-        dialog.open_file(config)
-        await until(lambda: dialog.ticked() == ["evil"])
-        dialog.accept()
+        dialog = chosen(program, config)
+        await until(lambda: ticked(dialog) == ["evil"])
+        dialog.add.click()
         await until(lambda: names_shown(program) == ["evil"])
         assert not mark.exists()
         program.window.commands.run(CONNECT, "evil")
@@ -54,18 +72,16 @@ async def test_where_there_is_no_keyring_it_is_not_chosen_and_the_import_succeed
     weather = {"command": "uvx", "args": ["weather"], "env": {"API_KEY": "hush"}}
     config.write_text(json.dumps({"mcpServers": {"weather": weather}}))
     async with running(data_dir) as program:
-        program.window.do[IMPORT].trigger()
-        (dialog,) = program.window.findChildren(ImportDialog)
+        dialog = chosen(program, config)
         await until(lambda: dialog.secrets.currentData() == "variables")
-        dialog.open_file(config)
-        await until(lambda: dialog.ticked() == ["weather"])
+        await until(lambda: ticked(dialog) == ["weather"])
         assert dialog.secrets.currentData() == "variables"
         place = dialog.secrets.findData("keyring")
         assert "No keyring is available" in dialog.secrets.itemText(place)
         assert not dialog.secrets.model().flags(dialog.secrets.model().index(place, 0)) & (
             Qt.ItemFlag.ItemIsEnabled
         )
-        dialog.accept()
+        dialog.add.click()
         await until(lambda: names_shown(program) == ["weather"])
     assert "hush" not in (data_dir / "servers.json").read_text()
 
@@ -84,18 +100,16 @@ async def test_a_secret_answer_without_a_keyring_is_saved_only_as_text_when_that
     async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", {}.get)
         monkeypatch.setattr(program.servers.keyring, "put", refuse)
-        program.window.do[IMPORT].trigger()
-        (dialog,) = program.window.findChildren(ImportDialog)
-        dialog.open_file(config)
-        await until(lambda: dialog.ticked() == ["weather"])
-        field = dialog.inputs.field("key")
+        dialog = chosen(program, config)
+        await until(lambda: ticked(dialog) == ["weather"])
+        field = dialog.inputs.field(config, "key")
         assert isinstance(field, QLineEdit)
         field.setText("hush")
-        dialog.accept()
+        dialog.add.click()
         await until(lambda: "There is no keyring" in dialog.note.text())
         assert names_shown(program) == []
         dialog.secrets.setCurrentIndex(dialog.secrets.findData("text"))
-        dialog.accept()
+        dialog.add.click()
         await until(lambda: names_shown(program) == ["weather"])
         (definition,) = (e.definition for e in program.servers.saved.entries.values())
         assert isinstance(definition, StdioDefinition)
@@ -111,14 +125,12 @@ async def test_an_answer_that_makes_a_server_unusable_is_reported_and_nothing_sa
     web = {"type": "http", "url": "${input:host}/mcp"}
     config.write_text(json.dumps({"inputs": inputs, "servers": {"web": web}}))
     async with running(data_dir) as program:
-        program.window.do[IMPORT].trigger()
-        (dialog,) = program.window.findChildren(ImportDialog)
-        dialog.open_file(config)
-        await until(lambda: dialog.ticked() == ["web"])
-        field = dialog.inputs.field("host")
+        dialog = chosen(program, config)
+        await until(lambda: ticked(dialog) == ["web"])
+        field = dialog.inputs.field(config, "host")
         assert isinstance(field, QLineEdit)
         field.setText("nonsense")
-        dialog.accept()
+        dialog.add.click()
         await until(lambda: "a URL must start with http://" in dialog.note.text())
         assert dialog.isVisible()
         assert names_shown(program) == []
@@ -136,11 +148,9 @@ async def test_an_import_whose_secrets_cannot_be_kept_saves_none_of_the_servers(
     async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", {}.get)
         monkeypatch.setattr(program.servers.keyring, "put", refuse)
-        program.window.do[IMPORT].trigger()
-        (dialog,) = program.window.findChildren(ImportDialog)
-        dialog.open_file(config)
-        await until(lambda: dialog.ticked() == ["plain", "db"])
-        dialog.accept()
+        dialog = chosen(program, config)
+        await until(lambda: ticked(dialog) == ["plain", "db"])
+        dialog.add.click()
         await until(lambda: "There is no keyring" in dialog.note.text())
         assert names_shown(program) == []
         assert not (data_dir / "servers.json").exists()
@@ -165,12 +175,10 @@ async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
     async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", secrets.get)
         monkeypatch.setattr(program.servers.keyring, "put", secrets.__setitem__)
-        program.window.do[IMPORT].trigger()
-        (dialog,) = program.window.findChildren(ImportDialog)
-        dialog.open_file(config)
-        await until(lambda: dialog.ticked() == ["db"])
+        dialog = chosen(program, config)
+        await until(lambda: ticked(dialog) == ["db"])
         dialog.secrets.setCurrentIndex(dialog.secrets.findData(choice))
-        dialog.accept()
+        dialog.add.click()
         await until(lambda: names_shown(program) == ["db"])
         assert ("API_KEY" in reported(program)) is (choice == "variables")
     saved = (data_dir / "servers.json").read_text()
@@ -190,28 +198,105 @@ async def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
     async with running(data_dir) as program:
         monkeypatch.setattr(program.servers.keyring, "get", secrets.get)
         monkeypatch.setattr(program.servers.keyring, "put", secrets.__setitem__)
-        program.window.do[IMPORT].trigger()
-        (dialog,) = program.window.findChildren(ImportDialog)
-        dialog.open_file(config)
+        dialog = chosen(program, config)
         await until(lambda: dialog.tree.topLevelItemCount() == 1)
-        item = dialog.tree.topLevelItem(0)
-        assert item is not None
-        item.setCheckState(0, Qt.CheckState.Checked)
-        assert dialog.ticked() == ["db"]
-        dialog.accept()
+        dialog.tick("db", 1, is_on=True)
+        assert ticked(dialog) == ["db"]
+        dialog.add.click()
         await until(lambda: secrets == {"db/API_KEY": "newer"})
     assert "newer" not in (data_dir / "servers.json").read_text()
 
 
-async def test_saved_servers_are_exported_without_secrets(data_dir: Path, tmp_path: Path) -> None:
-    save(data_dir, db={"command": "db", "env": {"API_KEY": "hush"}})
+@pytest.fixture
+def cursor(isolated_home: Path) -> Path:
+    path = isolated_home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"mcpServers": {"files": ENTRY, "db": {"command": "db"}}}))
+    return path
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def put(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+async def test_a_server_is_watched_after_its_change_was_shown_and_released_again(
+    data_dir: Path, cursor: Path
+) -> None:
+    before = content(cursor)
     async with running(data_dir) as program:
-        program.window.do[EXPORT_SERVERS].trigger()
-        (dialog,) = program.window.findChildren(ServerExportDialog)
-        await until(lambda: '"db"' in dialog.shown.toPlainText())
-        assert "hush" not in dialog.shown.toPlainText()
-        assert "API_KEY" in dialog.note.text()
-        target = tmp_path / "mcp.json"
-        dialog.export_requested.emit(dialog.request(target))
-        await until(lambda: "Saved" in dialog.note.text())
-        assert "hush" not in target.read_text()
+        program.window.do[WATCH].trigger()
+        dialog = opened(program)
+        await until(lambda: dialog.tree.topLevelItemCount() == 1)
+        dialog.tick("files", 2, is_on=True)
+        await until(dialog.change.isEnabled)
+        assert "npx" in dialog.preview.toPlainText()
+        assert content(cursor) == before
+        dialog.change.click()
+        await until(lambda: "Watched from now on in Cursor: files." in dialog.note.text())
+        assert data_dir.name.encode() in content(cursor)
+        assert content(cursor.with_name("mcp.json.before")) == before
+        dialog.tick("files", 2, is_on=False)
+        await until(dialog.change.isEnabled)
+        dialog.change.click()
+        await until(lambda: "No longer watched in Cursor: files." in dialog.note.text())
+        assert content(cursor) == before
+
+
+async def test_a_saved_server_is_found_in_its_client(data_dir: Path, cursor: Path) -> None:
+    save(data_dir, mine=ENTRY)
+    async with running(data_dir) as program:
+        program.window.commands.run(on_servers.WATCH, "mine")
+        dialog = opened(program)
+        await until(lambda: bool(dialog.watch_request().watch))
+        assert [server.name for server in dialog.watch_request().watch] == ["files"]
+        dialog.reject()
+        await until(lambda: not program.window.findChildren(ClientsDialog))
+    assert b"npx" in content(cursor)
+
+
+async def test_a_file_that_changes_after_the_preview_is_refused(
+    data_dir: Path, cursor: Path
+) -> None:
+    async with running(data_dir) as program:
+        program.window.welcome.watch.click()
+        dialog = opened(program)
+        await until(lambda: dialog.tree.topLevelItemCount() == 1)
+        dialog.tick("files", 2, is_on=True)
+        await until(dialog.change.isEnabled)
+        put(cursor, content(cursor) + b"\n")
+        dialog.change.click()
+        await until(lambda: "changed meanwhile" in dialog.note.text())
+
+
+async def test_a_file_that_cannot_be_edited_is_reported_before(
+    data_dir: Path, cursor: Path
+) -> None:
+    put(cursor, b'{"mcpServers": {"files": {"command": "a", "command": "b"}}}')
+    async with running(data_dir) as program:
+        program.window.do[WATCH].trigger()
+        dialog = opened(program)
+        await until(lambda: dialog.tree.topLevelItemCount() == 1)
+        dialog.tick("files", 2, is_on=True)
+        await until(lambda: "another 'command'" in dialog.note.text())
+        assert not dialog.change.isEnabled()
+
+
+async def test_a_secret_input_of_a_file_needs_no_answer_if_it_is_asked_for_later(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / ".vscode" / "mcp.json"
+    config.parent.mkdir()
+    inputs = [{"id": "key", "type": "promptString", "password": True}]
+    weather = {"command": "uvx", "env": {"KEY": "${input:key}"}}
+    config.write_text(json.dumps({"inputs": inputs, "servers": {"weather": weather}}))
+    async with running(data_dir) as program:
+        dialog = chosen(program, config)
+        await until(lambda: ticked(dialog) == ["weather"])
+        dialog.secrets.setCurrentIndex(dialog.secrets.findData("ask"))
+        dialog.add.click()
+        await until(lambda: "weather" in program.servers.saved.entries)
+    assert "${ask:key}" in (data_dir / "servers.json").read_text()

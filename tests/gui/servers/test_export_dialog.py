@@ -9,10 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.catalogue.clients import CODEX, OURS
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.servers.import_export_dialogs import (
-    ServerExportDialog,
-    ServerExportRequest,
-)
+from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog, ServerExportRequest
 from mcp_progress_monitor.gui.theme import Appearance
 
 
