@@ -61,6 +61,8 @@ _CHECK_S: Final = 1.0
 
 Folders are deleted and created again, links change, and network folders report nothing.
 """
+_GONE: Final = 2
+"""After so many checks a deleted folder is reported: most are created again at once."""
 DELETED: Final = 3  # the names of `watchfiles.Change`
 _NAMED: Final = 10
 
@@ -176,12 +178,14 @@ class FileWatcher:
                 await self._until_more(publish, on_error)
                 came, self.watched = self.watched.missing, watched(self.definition)
                 on_error(self.error)
-                await publish(tuple(path for path in came if path not in self.watched.missing))
+                there = tuple(path for path in came if path not in self.watched.missing)
+                if there:
+                    await publish(there)
 
     async def _until_more(
         self, publish: OnChange, on_error: Callable[[ErrorDetails | None], None]
     ) -> None:
-        """Watch the existing paths, until a missing one appears."""
+        """Watch the existing paths, until a missing one appears or a folder is gone."""
         folders = InFolders(self.watched.folders, self.definition.watch.patterns, self._ignored)
         # Not the files themselves: editors replace a file by a new one.
         alone = [file for file in self.watched.files if not _is_seen_in(folders, file)]
@@ -193,7 +197,8 @@ class FileWatcher:
             if beside:
                 thread = _WatchThread(beside, tuple(alone), self.watched.counts, is_deep=False)
                 tasks.start_soon(_watch, thread, publish, on_error)
-            await _until_there(self.watched.missing)
+            chosen = self.watched.folders if self.definition.watch.paths else ()
+            await _until_other(self.watched.missing, chosen)
             tasks.cancel_scope.cancel()
 
 
@@ -202,12 +207,14 @@ def _is_seen_in(folders: InFolders, file: str) -> bool:
     return folders.counts(file) and folders.counts(os.path.realpath(file))
 
 
-async def _until_there(missing: tuple[str, ...]) -> None:
-    """Wait until one of these paths exists; forever if there are none."""
-    if not missing:
+async def _until_other(missing: tuple[str, ...], folders: tuple[str, ...]) -> None:
+    """Wait until a missing path exists, or a folder is not replaced soon; forever without any."""
+    if not (missing or folders):
         await anyio.Event().wait()
-    while not any(map(_can_be_watched, missing)):  # noqa: ASYNC110  # it is not reported
+    gone = 0
+    while not any(map(_can_be_watched, missing)) and gone < _GONE:
         await anyio.sleep(_CHECK_S)
+        gone = 0 if all(map(is_folder, folders)) else gone + 1
 
 
 def _can_be_watched(path: str) -> bool:

@@ -304,3 +304,18 @@ def test_a_flood_of_changes_is_looked_through_without_a_path_for_each(
     folders = InFolders([str(tmp_path)], ("*.py",))
     monkeypatch.setattr("mcp_progress_monitor.sessions.connection.connector.Path", None)
     assert folders.counts(str(tmp_path / "deep" / "a.py"))
+
+
+async def test_a_chosen_folder_that_is_gone_is_reported_until_it_is_back(tmp_path: Path) -> None:
+    folder, away = tmp_path / "src", tmp_path / "away"
+    folder.mkdir()
+    async with heard_from(server(tmp_path, "src")) as heard:
+        await anyio.sleep(0.1)
+        folder.rename(away)
+        await heard.until(lambda: heard.errors, nothing)
+        assert heard.errors[0] is not None
+        assert heard.errors[0].where == str(folder)
+        assert not heard.paths
+        away.rename(folder)
+        await heard.until(lambda: heard.errors[-1] is None, nothing)
+        await heard.until(lambda: (str(folder),) in heard.paths, nothing)
