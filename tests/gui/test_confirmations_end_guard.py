@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 
 LONG = {"name": "phases", "arguments": {"interval_s": 3_600}}
 SHORT = {"name": "phases", "arguments": {"interval_s": 0.001}}
-LOOKED_AGAIN_MS = "mcp_progress_monitor.gui.common.warning_box._LOOKED_AGAIN_MS"
+LOOKED_AGAIN_MS = "mcp_progress_monitor.gui.common.dialog_watch._INTERVAL_MS"
 FOUR = ("Disconnect", "Restart", "Disable", "Quit")
 
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.dialog_watch import watch
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.warning_box import WarningBox
 from mcp_progress_monitor.protocol.facts import Side
@@ -445,7 +446,7 @@ class EndGuard(QObject):
             question.end_confirmed.connect(self._on_confirmed)
             question.finished.connect(self._on_finished)
             question.add(jobs, server)
-            question.watch(self._is_current)
+            watch(question, self._is_current)
             _show_again(self._parent)
             open_dialog(question)
         else:

@@ -720,7 +720,7 @@ def test_sets_that_are_read_late_go_to_the_tool_they_were_chosen_for(form: CallF
 def test_a_hundred_calls_are_sent_only_after_a_question(
     qtbot: QtBot, form: CallForm, calls: list[Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.gui.common.warning_box._LOOKED_AGAIN_MS", 10)
+    monkeypatch.setattr("mcp_progress_monitor.gui.common.dialog_watch._INTERVAL_MS", 10)
     form.form.set_value({"rows": 1})
     _spin(form, "Number of calls").setValue(99)
     form.send()

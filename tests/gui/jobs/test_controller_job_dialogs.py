@@ -29,10 +29,10 @@ class Engine(FakeJobs):
     def __init__(self, *jobs: Any) -> None:
         super().__init__(*jobs)
         self.jobs = self.servers = self
+        self.now: StdioDefinition | None = SAVED.model_copy(update={"args": ("two.py",)})
 
     def snapshots(self) -> list[ServerSnapshot]:
-        now = SAVED.model_copy(update={"args": ("two.py",)})
-        return [ServerSnapshot(name="db", definition=now)]
+        return [ServerSnapshot(name="db", definition=self.now)] if self.now else []
 
 
 class Resuming(QObject):
@@ -132,7 +132,7 @@ def test_an_open_question_leaves_out_jobs_it_no_longer_concerns(
     monkeypatch: pytest.MonkeyPatch,
     kind: type[ForgetQuestion | ReissueQuestion],
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.gui.common.warning_box._LOOKED_AGAIN_MS", 10)
+    monkeypatch.setattr("mcp_progress_monitor.gui.common.dialog_watch._INTERVAL_MS", 10)
     ask = dialogs.ask_to_forget if kind is ForgetQuestion else dialogs.ask_to_reissue
     ask((1, 2))
     (question,) = window.findChildren(kind)
@@ -199,3 +199,28 @@ def test_jobs_of_one_changed_server_share_one_question(
     assert resuming.asked == [("as saved", (1, 2))]
     resuming.server_requested.emit(1, changed)
     assert len(window.findChildren(SavedServerDialog)) == 1
+
+
+def test_an_open_question_about_a_changed_server_follows_it_and_its_jobs(
+    qtbot: QtBot,
+    window: QWidget,
+    dialogs: JobDialogs,
+    engine: Engine,
+    resuming: Resuming,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.gui.common.dialog_watch._INTERVAL_MS", 10)
+    changed = ServerChangedError(ErrorDetails("changed", "db"), SAVED)
+    for number in (1, 2):
+        resuming.server_requested.emit(number, changed)
+    (dialog,) = window.findChildren(SavedServerDialog)
+    engine.now = SAVED.model_copy(update={"args": ("three.py",)})
+    qtbot.waitUntil(lambda: "now:   python three.py" in dialog.text.toPlainText())
+    assert "db was changed" in dialog.news.text()
+    engine.now = None
+    qtbot.waitUntil(lambda: "db was removed" in dialog.news.text())
+    del engine.held[1]
+    qtbot.waitUntil(lambda: dialog.jobs == (2,))
+    with qtbot.waitSignal(dialog.rejected):
+        del engine.held[2]
+    assert resuming.asked == []

@@ -176,3 +176,56 @@ def test_questions_for_the_same_are_known_by_their_key(qtbot: QtBot) -> None:
     other = _DEFINITIONS[0].model_copy(update={"args": ("other",)})
     assert _one(qtbot, _DEFINITIONS[0]).keys == _one(qtbot, same).keys
     assert _one(qtbot, _DEFINITIONS[0]).keys != _one(qtbot, other).keys
+
+
+def _start(dialog: ConsentDialog) -> QPushButton:
+    (start,) = [b for b in dialog.findChildren(QPushButton) if "start" in b.text().lower()]
+    return start
+
+
+def test_a_changed_server_is_shown_anew_and_no_click_meant_for_the_old_one_starts_it(
+    qtbot: QtBot,
+) -> None:
+    dialog = _one(qtbot, _DEFINITIONS[1])
+    other = _DEFINITIONS[1].model_copy(update={"args": ("other.js",)})
+    dialog.keep("a file", [other])
+    item = dialog.tree.topLevelItem(0)
+    assert item is not None
+    assert "node other.js" in _texts(item)
+    expected = "crawler was changed. Review the new definition before you start it."
+    assert dialog.news.text() == expected
+    assert not _start(dialog).isEnabled()
+    dialog.keep("a file", [other])
+    assert _start(dialog).isEnabled()
+    assert dialog.news.text() == expected
+    assert dialog.approved() == (other,)
+
+
+def test_of_several_servers_only_those_that_changed_are_unchecked(qtbot: QtBot) -> None:
+    dialog = _dialog(qtbot)
+    for row in range(2):
+        item = dialog.tree.topLevelItem(row)
+        assert item is not None
+        item.setCheckState(0, Qt.CheckState.Checked)
+    other = _DEFINITIONS[0].model_copy(update={"command": "other"})
+    dialog.keep(dialog.origin, [other, _DEFINITIONS[1]])
+    assert dialog.approved() == (_DEFINITIONS[1],)
+
+
+def test_removed_servers_leave_the_question(qtbot: QtBot) -> None:
+    dialog = _dialog(qtbot)
+    dialog.keep(dialog.origin, _DEFINITIONS[:1])
+    assert dialog.news.text() == "crawler was removed or disabled."
+    assert dialog.definitions == _DEFINITIONS[:1]
+    dialog.keep(dialog.origin, [])
+    assert "db was removed or disabled." in dialog.news.text()
+    assert any("nothing left to start" in label.text() for label in dialog.findChildren(QLabel))
+    assert not _start(dialog).isEnabled()
+
+
+def test_a_revoked_approval_is_no_longer_mentioned(qtbot: QtBot) -> None:
+    dialog = ConsentDialog("f", _DEFINITIONS[:1], earlier=[EarlierApproval(("command",))])
+    qtbot.addWidget(dialog)
+    dialog.keep("f", _DEFINITIONS[:1], earlier=[None])
+    assert not any("You approved" in label.text() for label in dialog.findChildren(QLabel))
+    assert not dialog.news.text()

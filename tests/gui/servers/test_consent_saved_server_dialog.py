@@ -76,3 +76,16 @@ def test_words_of_the_error_are_plain_text(qtbot: QtBot) -> None:
     labels = [label for label in dialog.findChildren(QLabel) if label.text()]
     assert any("<b>any more</b>" in label.text() for label in labels)
     assert {label.textFormat() for label in labels} == {Qt.TextFormat.PlainText}
+
+
+def test_the_comparison_follows_the_server(qtbot: QtBot) -> None:
+    dialog = dialog_of(qtbot)
+    now = SAVED.model_copy(update={"args": ("-m", "other")})
+    dialog.keep([], now)
+    assert "Command differs" in lines(dialog)
+    assert dialog.news.text() == "db was changed while this question was open."
+    dialog.keep([], SAVED)
+    assert "Command differs" not in lines(dialog)
+    assert "has its saved definition again" in dialog.news.text()
+    dialog.keep([], None)
+    assert "was removed from the list" in dialog.news.text()

@@ -104,6 +104,23 @@ async def test_a_changed_command_asks_again_and_the_server_goes_on_as_it_was(
         await until(mark.exists)
 
 
+async def test_an_open_question_follows_the_file_of_servers(data_dir: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    save(data_dir, demo=demo_entry())
+    async with running(data_dir) as program:
+        program.window.commands.run(on_servers.CONNECT, "demo")
+        await until(lambda: bool(asked(program)))
+        (dialog,) = asked(program)
+        save(data_dir, demo=written_by(mark))
+        await until(lambda: "demo was changed" in dialog.news.text())
+        assert "write_text" in str(dialog.definitions)
+        save(data_dir)
+        await until(lambda: "demo was removed" in dialog.news.text())
+        assert dialog.definitions == ()
+        dialog.reject()
+    assert not mark.exists()
+
+
 async def test_a_server_without_approval_does_not_reconnect_with_another_command(
     data_dir: Path, tmp_path: Path
 ) -> None:

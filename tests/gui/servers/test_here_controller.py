@@ -177,3 +177,30 @@ async def test_of_several_fitting_definitions_the_user_chooses_one(
         definition = program.engine.servers.snapshot(name).definition
         assert isinstance(definition, StdioDefinition)
         assert list(definition.env) == ["HOME"]
+
+
+async def test_an_open_question_follows_the_files_of_other_clients(
+    qapp: QApplication, place: Place
+) -> None:
+    command, *options = COMMAND
+    entry = {"command": command, "args": [*options, "--state-dir", str(place.state_dir)]}
+    path = place.folder / ".claude.json"
+    path.write_text(json.dumps({"mcpServers": {"export": entry}}))
+    async with running(place.data_dir) as program:
+        with agent(place):
+            await until(lambda: state(program) is JobState.RESUMABLE)
+        await until(lambda: program.window.job_list.select(1))
+        resume = program.window.job_list.commands[RESUME]
+        await until(resume.isEnabled)
+        resume.trigger()
+        await until(lambda: len(dialogs(qapp)) == 1)
+        (dialog,) = dialogs(qapp)
+        assert "Claude Code" in dialog.origin
+        changed = {**entry, "env": {"PATH": os.environ["PATH"]}}
+        path.write_text(json.dumps({"mcpServers": {"export": changed}}))
+        await until(lambda: "export was changed" in dialog.news.text())
+        (definition,) = dialog.definitions
+        assert isinstance(definition, StdioDefinition)
+        assert list(definition.env) == ["PATH"]
+        await program.engine.jobs.forget([1])
+        await until(lambda: not dialogs(qapp))

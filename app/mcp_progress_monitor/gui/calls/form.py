@@ -26,6 +26,7 @@ from mcp_progress_monitor.gui.calls.picker import OfferPicker
 from mcp_progress_monitor.gui.calls.shelf import CallShelf, CopyForm
 from mcp_progress_monitor.gui.common.commands import KeyAction, Words
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.dialog_watch import watch
 from mcp_progress_monitor.gui.common.layout import (
     ScreenFit,
     controls_in,
@@ -426,7 +427,7 @@ class CallForm(QWidget):
             return
         question = SeriesQuestion(series, self._offer.name, self._options.count.source, self)
         question.series_confirmed.connect(self._start)
-        question.watch(self._is_ready)
+        watch(question, self._is_ready)
         open_dialog(question)
 
     @Slot(object)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
@@ -13,13 +13,9 @@ from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Self
-
     from PySide6.QtGui import QShowEvent
 
 _SIGN: Final = 32
-_LOOKED_AGAIN_MS: Final = 1000
 
 
 class WarningBox(QMessageBox):
@@ -30,17 +26,6 @@ class WarningBox(QMessageBox):
         self.setWindowTitle(title)
         self.setIcon(self.Icon.Warning)  # announces a warning to assistive technology
         self._show_sign()
-        self._look: Callable[[Any], bool] | None = None
-        self._second = QTimer(self, interval=_LOOKED_AGAIN_MS)
-        self._second.timeout.connect(self._on_second)
-
-    def watch(self, look: Callable[[Self], bool]) -> None:
-        """Call `look` each second: it updates the question; False closes it, as answered "no".
-
-        Jobs go on and servers end while a question is open.
-        """
-        self._look = look
-        self._second.start()
 
     def showEvent(self, event: QShowEvent) -> None:
         without_icons(self)
@@ -55,8 +40,3 @@ class WarningBox(QMessageBox):
         appearance = Appearance(QGuiApplication.palette(), resource("icons"))
         ratio = self.devicePixelRatioF()
         self.setIconPixmap(appearance.pixmap("warning", Tone.WARNING, _SIGN, ratio))
-
-    @Slot()
-    def _on_second(self) -> None:
-        if self._look is not None and not self._look(self):
-            self.reject()

@@ -16,6 +16,7 @@ from mcp_progress_monitor.engine.origins import ServerChangedError, WatchedServe
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import count
 from mcp_progress_monitor.gui.common.commands import carries_out
+from mcp_progress_monitor.gui.common.dialog_watch import watch
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.gui.jobs.commands import is_kept, is_removable
@@ -296,7 +297,7 @@ class JobDialogs(QObject):
             from mcp_progress_monitor.gui.confirmations import ForgetQuestion
 
             question = ForgetQuestion(found, self._parent)
-            question.watch(self._is_to_forget)
+            watch(question, self._is_to_forget)
             question.forget_confirmed.connect(self._on_forget_confirmed)
             open_dialog(question)
         else:
@@ -312,7 +313,7 @@ class JobDialogs(QObject):
             from mcp_progress_monitor.gui.confirmations import ReissueQuestion
 
             question = ReissueQuestion(found, self._parent)
-            question.watch(self._is_to_reissue)
+            watch(question, self._is_to_reissue)
             question.reissue_confirmed.connect(self._on_reissue_agreed)
             open_dialog(question)
         else:
@@ -344,8 +345,20 @@ class JobDialogs(QObject):
             dialog.saved_server_approved.connect(self._resuming.resume_as_saved)
             dialog.finished.connect(self._on_server_answered)
             self._servers[key] = dialog
+            watch(dialog, self._is_to_resume)
             open_dialog(dialog)
         dialog.add_job(job)
+
+    def _is_to_resume(self, dialog: SavedServerDialog) -> bool:
+        """Keep a question up to date; False once none of its jobs can be resumed."""
+        found = map(self._engine.jobs.snapshot, dialog.jobs)
+        left = [
+            job.id
+            for job in found
+            if job is not None and (commands.is_resumable(job) or commands.may_be_picked_up(job))
+        ]
+        dialog.keep(left, self._definition_now(dialog.server))
+        return bool(left)
 
     def _definition_now(self, name: str) -> ServerDefinition | None:
         found = (

@@ -22,6 +22,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.commands import KeyAction
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.dialog_buttons import DialogButtons
+from mcp_progress_monitor.gui.common.dialog_watch import watch
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.settings_form import SettingsForm
 from mcp_progress_monitor.gui.common.tables import dress_tree
@@ -175,7 +176,7 @@ class RecordingsDialog(QDialog):
             return
         box = WarningBox("Delete recordings", self)
         self._is_to_delete(box)
-        box.watch(self._is_to_delete)
+        watch(box, self._is_to_delete)
         delete = box.addButton("&Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         delete.clicked.connect(self._on_delete_agreed)

@@ -33,7 +33,7 @@ from mcp_progress_monitor.wording.approval import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mcp_progress_monitor.catalogue.trust import EarlierApproval
     from mcp_progress_monitor.errors import ErrorDetails
@@ -77,10 +77,7 @@ class ConsentDialog(QDialog):
         alternatives, of which one is started.
         """
         super().__init__(parent)
-        self._definitions = tuple(definitions)
-        self._earlier = (*earlier, *(None for _ in self._definitions[len(earlier) :]))
-        self._sources = tuple(sources)
-        self._is_one = len(self._definitions) == 1
+        self._is_one = len(definitions) == 1
         is_several = not self._is_one and not sources
         self.setWindowTitle("Connect these servers?" if is_several else "Connect this server?")
         self.tree = QTreeWidget(self)
@@ -95,14 +92,7 @@ class ConsentDialog(QDialog):
         self.tree.setHorizontalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
         # Scrolled by pixel, so that the end of a very high command can be seen.
         self.tree.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
-        places = (*self._sources, *("" for _ in self._definitions[len(sources) :]))
-        parts = zip(self._definitions, self._earlier, places, strict=True)
-        self._items = [self._added(*part) for part in parts]
-        self.tree.expandAll()
-        self.tree.resizeColumnToContents(0)
         self.tree.itemChanged.connect(self._on_item_changed)
-        if sources:
-            self.tree.itemChanged.connect(self._on_one_checked)
         self._buttons = DialogButtons(self)
         text = "&Start selected servers" if is_several else "&Approve and start"
         self._start = self._buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
@@ -111,10 +101,19 @@ class ConsentDialog(QDialog):
         cancel.setDefault(True)
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
-        self._lay_out(origin, note)
-        self._on_item_changed()
+        self.news = self._label()
+        self.news.setFont(emphasised(self.font()))
+        self.news.hide()
+        self._about = self._label()
+        in_column(self.news, self._about, (self.tree, 1), self._buttons, of=self)
+        self._show(origin, definitions, earlier, note, sources)
         fit_to_screen(self, QSize(720, 300 if self._is_one else 420))
         (cancel if self._is_one else self.tree).setFocus()
+
+    @property
+    def definitions(self) -> tuple[ServerDefinition, ...]:
+        """The definitions that are shown."""
+        return self._definitions
 
     @property
     def keys(self) -> frozenset[str]:
@@ -131,11 +130,72 @@ class ConsentDialog(QDialog):
             if item.checkState(0) is Qt.CheckState.Checked
         )
 
+    def keep(
+        self,
+        origin: str,
+        definitions: Sequence[ServerDefinition],
+        *,
+        earlier: Sequence[EarlierApproval | None] = (),
+        note: str = "",
+        sources: Sequence[str] = (),
+    ) -> None:
+        """Show other `definitions` instead, and say which servers were changed or removed.
+
+        What changed has to be checked again. A single one cannot be started before the next call:
+        a click that was meant for what was shown before must not approve it.
+        """
+        if self._shown == (origin, (*definitions,), (*earlier,), note, (*sources,)):
+            self._start.setEnabled(bool(self.approved()))
+            return
+        names = {each.name for each in definitions}
+        changed = [each.name for each in definitions if each.approval_key not in self.keys]
+        gone = [each.name for each in self._definitions if each.name not in names]
+        checked = {each.approval_key for each in self.approved()}
+        self._say(gone, "{} removed or disabled.")
+        self._say(changed, "{} changed. Review the new definition before you start it.")
+        self._is_one = self._is_one and len(definitions) == 1
+        self._show(origin, definitions, earlier, note, sources)
+        for item, definition in zip(self._items, definitions, strict=True):
+            if not self._is_one and definition.approval_key in checked:
+                item.setCheckState(0, Qt.CheckState.Checked)
+        if self._is_one and changed:
+            self._start.setEnabled(False)
+
     @Slot()
     def accept(self) -> None:
         """Emit what is checked, and close."""
         self.servers_approved.emit(self.approved())
         super().accept()
+
+    def _say(self, names: Sequence[str], text: str) -> None:
+        """Say below the earlier news what happened to the servers of these names."""
+        if names:
+            shown = " and ".join(one_line(name, _NAME) for name in names)
+            line = text.format(f"{shown} {'was' if len(names) == 1 else 'were'}")
+            self.news.setText("\n".join(filter(None, [self.news.text(), line])))
+            self.news.show()
+
+    def _show(
+        self,
+        origin: str,
+        definitions: Sequence[ServerDefinition],
+        earlier: Sequence[EarlierApproval | None],
+        note: str,
+        sources: Sequence[str],
+    ) -> None:
+        self._shown = (origin, (*definitions,), (*earlier,), note, (*sources,))
+        self.origin = origin
+        self._definitions = tuple(definitions)
+        self._earlier = (*earlier, *(None for _ in definitions[len(earlier) :]))
+        self._sources = tuple(sources)
+        places = (*self._sources, *("" for _ in definitions[len(sources) :]))
+        parts = zip(self._definitions, self._earlier, places, strict=True)
+        self.tree.clear()
+        self._items = [self._added(*part) for part in parts]
+        self.tree.expandAll()
+        self.tree.resizeColumnToContents(0)
+        self._about.setText("\n".join(filter(None, [note, self._about_text()])))
+        self._start.setEnabled(bool(self.approved()))
 
     def _added(
         self, definition: ServerDefinition, earlier: EarlierApproval | None, source: str
@@ -169,16 +229,18 @@ class ConsentDialog(QDialog):
         row.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
         return row
 
-    def _lay_out(self, origin: str, note: str) -> None:
-        label = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+    def _about_text(self) -> str:
+        if not self._definitions:
+            return "There is nothing left to start."
         one = "It is defined in {}. It runs only if you approve it."
         several = "They are defined in {}. Only the selected ones run."
         if self._sources:
             several = "Several definitions fit. Select the one to start."
-        text = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
-        about = " ".join(filter(None, [text, self._changes_note(), PROMISE]))
-        label.setText("\n".join(filter(None, [note, about])))
-        in_column(label, (self.tree, 1), self._buttons, of=self)
+        text = (one if self._is_one else several).format(elide(visible(self.origin), _ORIGIN))
+        return " ".join(filter(None, [text, self._changes_note(), PROMISE]))
+
+    def _label(self) -> QLabel:
+        return QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
 
     def _changes_note(self) -> str:
         if not any(self._earlier):
@@ -188,14 +250,12 @@ class ConsentDialog(QDialog):
         return "You approved different definitions of some of them: they have changed."
 
     @Slot(QTreeWidgetItem)
-    def _on_one_checked(self, checked: QTreeWidgetItem) -> None:
-        if checked.checkState(0) is Qt.CheckState.Checked:
+    def _on_item_changed(self, changed: QTreeWidgetItem) -> None:
+        """Of alternatives, only one is checked."""
+        if self._sources and changed.checkState(0) is Qt.CheckState.Checked:
             for item in self._items:
-                if item is not checked:
+                if item is not changed:
                     item.setCheckState(0, Qt.CheckState.Unchecked)
-
-    @Slot()
-    def _on_item_changed(self) -> None:
         self._start.setEnabled(bool(self.approved()))
 
 
@@ -219,9 +279,10 @@ class SavedServerDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Server of a saved job")
         self._saved = saved
+        self._now = now
         self._jobs: list[JobId] = []
         self.text = read_only_text(self, "What the saved definition runs")
-        self.text.setPlainText("\n".join(self._lines(now)))
+        self.text.setPlainText("\n".join(self._lines()))
         self._buttons = DialogButtons(self)
         self.use = self._buttons.addButton(
             "&Start the saved command and resume", QDialogButtonBox.ButtonRole.AcceptRole
@@ -232,6 +293,9 @@ class SavedServerDialog(QDialog):
         cancel.setDefault(True)
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
+        self.news = self._label()
+        self.news.setFont(emphasised(self.font()))
+        self.news.hide()
         self._lay_out(error)
         fit_to_screen(self, QSize(720, 300))
         cancel.setFocus()
@@ -241,13 +305,38 @@ class SavedServerDialog(QDialog):
         if job not in self._jobs:
             self._jobs.append(job)
 
+    @property
+    def server(self) -> str:
+        """The name of the server that the jobs began on."""
+        return self._saved.name
+
+    @property
+    def jobs(self) -> tuple[JobId, ...]:
+        """The jobs that the answer applies to."""
+        return tuple(self._jobs)
+
+    def keep(self, jobs: Iterable[JobId], now: ServerDefinition | None) -> None:
+        """Apply the answer to `jobs` only, and compare with the definition of `now`."""
+        self._jobs = list(jobs)
+        if now == self._now:
+            return
+        self._now = now
+        self.text.setPlainText("\n".join(self._lines()))
+        name = one_line(self._saved.name, _NAME)
+        what = "was removed from the list" if now is None else "was changed"
+        if now is not None and now.settled() == self._saved.settled():
+            what = "has its saved definition again"
+        self.news.setText(f"{name} {what} while this question was open.")
+        self.news.show()
+
     @Slot()
     def accept(self) -> None:
         """Emit what was approved and close."""
-        self.saved_server_approved.emit(tuple(self._jobs))
+        self.saved_server_approved.emit(self.jobs)
         super().accept()
 
-    def _lines(self, now: ServerDefinition | None) -> Iterator[str]:
+    def _lines(self) -> Iterator[str]:
+        now = self._now
         # Each with its folder, which was saved with the job.
         others = {} if now is None else rows(now.settled())
         for label, text in rows(self._saved.settled()).items():
@@ -266,6 +355,7 @@ class SavedServerDialog(QDialog):
         head.setFont(emphasised(self.font()))
         in_column(
             head,
+            self.news,
             self._label(
                 "A resume token works only with the server that issued it. Start only a "
                 "command that you recognise."

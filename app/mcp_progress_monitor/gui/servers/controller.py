@@ -287,6 +287,16 @@ class ServersController(QObject):
             self.report_error(error.details)
             return None
 
+    def definition_now(self, definition: ServerDefinition) -> ServerDefinition | None:
+        """The newest definition of the same server; None if it was removed or disabled."""
+        if definition.approval_key in self._offered:
+            return definition
+        name = definition.name
+        entry = self.saved.entries.get(name)
+        if entry is not None:
+            return None if entry.is_disabled else entry.definition
+        return self._engine.servers.newest(name) if name in self._engine.servers.names() else None
+
     def _origin(self, definitions: Sequence[ServerDefinition]) -> str:
         entries = [self.saved.entries.get(each.name) for each in definitions]
         origins = {entry.origin for entry in entries if entry is not None and entry.origin}

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Slot
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.commands import carries_out
+from mcp_progress_monitor.gui.common.dialog_watch import watch
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.servers import commands
 from mcp_progress_monitor.gui.servers.clients_controller import keyring_error
@@ -137,7 +138,16 @@ class ServerDialogs(QObject):
         dialog.servers_approved.connect(self._servers.approve)
         dialog.finished.connect(self._on_consent_finished)
         self._approvals.append(dialog)
+        watch(dialog, self._is_to_approve)
         open_dialog(dialog)
+
+    def _is_to_approve(self, dialog: ConsentDialog) -> bool:
+        """Keep a question up to date; it stays open to say what happened to its servers."""
+        now = [self._servers.definition_now(each) for each in dialog.definitions]
+        left = [each for each in now if each is not None]
+        earlier = self._servers.approvals.earlier(left)
+        dialog.keep(dialog.origin, left, earlier=earlier)
+        return True
 
     @carries_out(commands.REMOVE)
     @Slot(str)
@@ -158,7 +168,7 @@ class ServerDialogs(QObject):
             secrets=self._servers.unshared_secrets(name),
         )
         question.remove_confirmed.connect(self._on_remove_confirmed)
-        question.watch(self._is_to_remove)
+        watch(question, self._is_to_remove)
         open_dialog(question)
 
     def _running(self, name: str) -> list[JobSnapshot]:
