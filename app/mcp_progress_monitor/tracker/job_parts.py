@@ -20,6 +20,7 @@ from mcp_progress_monitor.protocol.messages import (
     is_terminal,
 )
 from mcp_progress_monitor.tracker.estimate import as_float
+from mcp_progress_monitor.tracker.requests import question_text
 from mcp_progress_monitor.tracker.snapshot import (
     ServerRequestSnapshot,
     StreamSnapshot,
@@ -160,7 +161,8 @@ CHILDREN_KEPT: Final = 1000  # newest children that one job shows
 class JobQuestions:
     """The part of a job that only jobs with questions have.
 
-    `open` has the numbers of the frames with open questions. `reply` is the one that requires input
+    `open` has the numbers of the frames with open questions, with the text of those that are
+    requests; `history` has that of others. `reply` is the one that requires input
     and awaits another request, else None. `round_trips` counts such replies. `requests` are the
     numbers of the requests that were answered in this way. `children` are the jobs of the other
     side's requests. `history` has the newest questions of replies, with their answers.
@@ -169,7 +171,7 @@ class JobQuestions:
     __slots__ = ("children", "history", "open", "reply", "requests", "round_trips")
 
     def __init__(self) -> None:
-        self.open: dict[int, None] = {}
+        self.open: dict[int, str] = {}
         self.reply: RequestAnswered | None = None
         self.round_trips = 0
         self.requests: collections.deque[int] = collections.deque()
@@ -197,7 +199,12 @@ class JobQuestions:
         self.round_trips += 1
         self.note(reply.number, self._requests(), reply.at, reply.when)
         if self.keys:
-            self.open[reply.number] = None
+            self.open[reply.number] = ""
+
+    def text(self, number: int) -> str:
+        """What is asked in a frame, or what is asked there first; empty if it has no text."""
+        of_round = (each.params for each in self.history if each.number == number)
+        return self.open.get(number) or question_text(next(of_round, {}))
 
     def note(self, number: int, requests: JsonObject, at: float, when: float) -> None:
         for key, value in requests.items():

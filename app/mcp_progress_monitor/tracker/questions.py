@@ -111,7 +111,7 @@ class QuestionReducer:
         questions.adopt(child.id)
         changes.progressed.add(parent.id)
         if requests.is_question(fact):
-            questions.open[fact.number] = None
+            questions.open[fact.number] = requests.question_text(fact.params)
             self.review(parent, fact.at, changes)
 
     def _cause_of(self, fact: RequestMade) -> tuple[Job | None, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
@@ -16,7 +17,7 @@ from mcp_progress_monitor.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.facts import RequestMade
+    from mcp_progress_monitor.protocol.facts import JsonObject, RequestMade
 
 METHODS: Final = frozenset(
     {CALL_TOOL, READ_RESOURCE, GET_PROMPT, COMPLETE, CREATE_MESSAGE, ELICIT, STREAM_EVENTS}
@@ -25,6 +26,7 @@ METHODS: Final = frozenset(
 
 QUESTIONS: Final = frozenset({CREATE_MESSAGE, ELICIT})
 """Requests of a server that ask the user something."""
+_TEXT: Final = 1000  # characters of a question that a row needs at most
 
 
 def is_job(request: RequestMade) -> bool:
@@ -33,6 +35,17 @@ def is_job(request: RequestMade) -> bool:
 
 def is_question(request: RequestMade) -> bool:
     return request.sender is Side.SERVER and request.method in QUESTIONS
+
+
+def question_text(params: JsonObject) -> str:
+    """The message of a question, or the newest text of a conversation; empty without any."""
+    message, messages = params.get("message"), params.get("messages")
+    if not message and isinstance(messages, list) and messages:
+        content = as_object(messages[-1]).get("content")
+        blocks = content if isinstance(content, list) else [content]
+        texts = (as_object(block).get("text") for block in blocks)
+        message = next((text for text in texts if isinstance(text, str)), "")
+    return message[:_TEXT] if isinstance(message, str) else ""
 
 
 PLAIN_KEPT: Final = 1000  # open requests that are remembered; beyond that, the oldest is dropped

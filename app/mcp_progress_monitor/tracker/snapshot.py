@@ -210,11 +210,11 @@ class JobSnapshot(NamedTuple):
 
     `parent` is the job on whose behalf the other side asks this; None also if that is ambiguous,
     which is `parent_is_unclear`. `questions` are the numbers of the frames with questions to the
-    user for this job: requests of the server, or replies that require input. `cancel_state` is
-    empty without a cancel, else "requested" (by the user), "sent" (to the server), "confirmed" (by
-    it, or by its silence) or "ignored" (a result arrived nevertheless). `cancel_s` is how long ago
-    it was requested or sent while it is pending; if it was ignored, how long after it the result
-    arrived.
+    user for this job: requests of the server, or replies that require input; `question` is the text
+    of the oldest one, empty if it has none. `cancel_state` is empty without a cancel, else
+    "requested" (by the user), "sent" (to the server), "confirmed" (by it, or by its silence) or
+    "ignored" (a result arrived nevertheless). `cancel_s` is how long ago it was requested or sent
+    while it is pending; if it was ignored, how long after it the result arrived.
 
     `watched_client` is the client that made it, None for our own jobs: nothing may be sent for a
     watched one on its connection. With `can_resume_here` its newest token would be valid on a
@@ -266,6 +266,7 @@ class JobSnapshot(NamedTuple):
     parent_is_unclear: bool = False
     task: TaskSnapshot | None = None
     questions: tuple[int, ...] = ()
+    question: str = ""
     cancel_state: str = ""
     cancel_s: float | None = None
     clocks: Clocks | None = None

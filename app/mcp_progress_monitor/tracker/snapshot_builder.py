@@ -89,7 +89,9 @@ def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
     if job.parent is not None or job.parent_is_unclear:
         fields["parent"], fields["parent_is_unclear"] = job.parent, job.parent_is_unclear
     if job.questions is not None or job.task is not None:
-        fields["questions"] = _questions(job)
+        numbers = fields["questions"] = _questions(job)
+        if numbers and job.questions is not None:
+            fields["question"] = job.questions.text(numbers[0])
     if job.task is not None and not job.task.is_saving:
         is_cancellable = is_ours and job.request.sender is Side.CLIENT and job.is_resuming
         task = fields["task"] = job.task.snapshot(

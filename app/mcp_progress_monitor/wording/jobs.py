@@ -470,7 +470,9 @@ def state(job: JobSnapshot) -> str:
 
 
 def message(job: JobSnapshot) -> str:
-    """The newest text: why it failed or stopped, else its progress message."""
+    """The newest text: what it asks, why it failed or stopped, else its progress message."""
+    if job.state is JobState.NEEDS_YOU and job.question:
+        return line(job.question)
     if job.state is JobState.RESUMABLE:
         return line(job.resume_note or job.message or "")
     if job.failure is not None:

@@ -13,6 +13,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import CREATE_MESSAGE, ELICIT, LIST_ROOTS
+from mcp_progress_monitor.tracker.requests import question_text
 from mcp_progress_monitor.wording.content import pretty
 from mcp_progress_monitor.wording.jobs import line
 from mcp_progress_monitor.wording.results import PartKind, ResultPart, block_part
@@ -83,21 +84,12 @@ def message_of(question: Question) -> str:
 
 def request_text(method: str, params: JsonObject) -> str:
     """A server's request in one line, from its parameters alone."""
-    message = params.get("message")
-    if isinstance(message, str) and message:
-        return line(message)
+    if text := line(question_text(params)):
+        return text
     kind = _METHODS.get(method)
-    if kind == "sampling":
-        return _newest_text(params) or kind_text(kind)
     if kind == "form" and params.get("mode") == "url":
         kind = "url"
     return kind_text(kind) if kind else line(method)
-
-
-def _newest_text(params: JsonObject) -> str:
-    messages = params.get("messages")
-    newest = as_object(messages[-1]) if isinstance(messages, list) and messages else {}
-    return next(map(line, _texts(newest.get("content"))), "")
 
 
 def answer_text(answer: RequestAnswered | None) -> str:

@@ -52,6 +52,14 @@ def test_why_a_job_was_lost_stands_with_its_state_above_what_it_did_last() -> No
     assert failed.cell(Column.PROGRESS).message == "disk full"
 
 
+def test_the_question_stands_in_the_row_of_its_job_in_one_line() -> None:
+    asks = job(state=JobState.NEEDS_YOU, questions=(7,), question="Deploy <b>shop</b>\nnow?\u202e")
+    row = JobRow(asks, None)
+    assert row.cell(Column.PROGRESS).message == "Deploy <b>shop</b>\\nnow?\\u202e"
+    assert "Needs you · 1 question" in row.spoken
+    assert "Deploy <b>shop</b>\\nnow?" in row.spoken
+
+
 @pytest.mark.parametrize(
     ("sparks", "is_drawn"),
     [

@@ -62,6 +62,25 @@ def test_a_job_waits_until_the_last_of_its_questions_is_answered(wire: Dialogue)
     assert (failure.where, failure.message) == ("local", "Refused by the user")
 
 
+def test_a_job_has_the_text_of_its_oldest_question(wire: Dialogue) -> None:
+    made = wire.call()
+    content = [{"type": "image"}, {"type": "text", "text": "Shorten this"}]
+    sampling = {"messages": [{"role": "user", "content": content}]}
+    _question(wire, "q", "sampling/createMessage", **sampling)
+    _question(wire, "r", message="Which folder?")
+    assert wire.job(made).question == "Shorten this"
+    wire.send(result("q", action="accept"))
+    assert wire.job(made).question == "Which folder?"
+    wire.send(result("r", action="accept"))
+    assert wire.job(made).question == ""
+
+
+def test_a_question_without_a_text_gives_its_job_none(wire: Dialogue) -> None:
+    made = wire.call()
+    _question(wire, message={"not": "a text"}, messages=[{"content": 5}])
+    assert (wire.state(made), wire.job(made).question) == (JobState.NEEDS_YOU, "")
+
+
 def test_what_asks_nothing_of_the_user_is_a_child_that_keeps_nobody_waiting(wire: Dialogue) -> None:
     made = wire.call()
     roots = _question(wire, method="roots/list", _meta={"progressToken": 5})
@@ -223,6 +242,12 @@ def _require(wire: Dialogue, state: object = "s1", asks: object = ASKS) -> int:
     members = {"inputRequests": asks, "requestState": state}
     given = {name: value for name, value in members.items() if value is not None}
     return wire.reply(resultType="input_required", **given)
+
+
+def test_a_job_has_the_text_that_a_reply_asks_first(wire: Dialogue) -> None:
+    made = wire.call()
+    _require(wire)
+    assert wire.job(made).question == "Which?"
 
 
 def test_a_reply_that_requires_input_is_a_round_of_the_same_job(wire: Dialogue) -> None:
