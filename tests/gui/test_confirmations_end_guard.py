@@ -137,7 +137,7 @@ async def test_a_running_job_ends_only_when_the_user_agrees(data_dir: Path, acti
         ask(program, action)
         (question,) = questions(program)
         assert "1 running job?" in question.text()
-        assert "Will be lost, as no resume token is saved:\n• phases, demo" in (
+        assert "Will be lost (no resume token saved):\n• phases, demo" in (
             question.informativeText()
         )
         click(question, "Cancel")

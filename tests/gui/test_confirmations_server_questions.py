@@ -24,7 +24,7 @@ def test_what_is_lost_is_reported_and_only_the_yes_removes(qtbot: QtBot) -> None
     assert question.textFormat() is Qt.TextFormat.PlainText
     assert "<b>db</b>" in question.text()
     assert "2 running jobs" in question.informativeText()
-    assert "Will be lost, as no resume token is saved:\n• <b>export, local-db, 63.2\u00a0%" in (
+    assert "Will be lost (no resume token saved):\n• <b>export, local-db, 63.2\u00a0%" in (
         question.informativeText()
     )
     assert "settings will be deleted" in question.informativeText()
@@ -57,6 +57,6 @@ def test_what_is_not_lost_is_not_threatened(qtbot: QtBot) -> None:
     qtbot.addWidget(question)
     assert question.informativeText().splitlines() == [
         "The server will be disconnected, which ends 1 running job.",
-        "Resumable from the saved token:",
+        "Can be resumed later:",
         "• export_orders, local-db, 63.2\u00a0%",
     ]

@@ -228,7 +228,7 @@ async def test_only_saved_and_approved_servers_are_started(place: Place) -> None
         disabled = await refused(agent, "call", server="off", tool="x")
         servers = (await done(agent, "servers"))["saved"]
     assert "The server is disabled" in disabled
-    assert "No saved server of that name" in unknown
+    assert "No saved server has this name" in unknown
     assert "demo" in unknown
     assert {each["server"]: each["is_approved"] for each in servers} == {
         "demo": True,
@@ -247,7 +247,7 @@ async def test_servers_that_were_not_chosen_cannot_be_used(place: Place) -> None
     async with acting(place.data_dir, "--server", "demo") as agent:
         text = await refused(agent, "call", server="secret", tool="known_total")
         listed = (await done(agent, "servers"))["saved"]
-    assert "No saved server of that name" in text
+    assert "No saved server has this name" in text
     assert "secret" not in text.partition("window:")[2].partition("\n")[0]
     assert [each["server"] for each in listed] == ["demo"]
 
@@ -364,7 +364,7 @@ async def test_jobs_of_others_cannot_be_cancelled(place: Place) -> None:
         (job,) = (await done(agent, "jobs"))["jobs"]
         text = await refused(agent, "cancel", job=job["job"])
         gone = await refused(agent, "cancel", job="r99-1")
-    assert "was not begun by this server" in text
+    assert "was not started by this server" in text
     assert "No such job" in gone
 
 
@@ -473,7 +473,7 @@ async def test_nothing_begins_on_a_server_that_is_not_usable_any_more(
         text = await refused(agent, tool, server="demo", **given)
     said = {
         "disabled": "The server is disabled",
-        "removed": "No saved server of that name",
+        "removed": "No saved server has this name",
         "changed": "The server was changed meanwhile",
         "revoked": "You have not approved this server",
     }

@@ -76,7 +76,7 @@ Wait = Annotated[
     Field(
         ge=0,
         le=3600,
-        description="Return after so many seconds although it runs on; 0 only begins it.",
+        description="Return after this many seconds even if it is still running; 0 only starts it.",
     ),
 ]
 
@@ -171,8 +171,8 @@ class ActionTools:
                 return await self._answered(action)
         client = found.snapshot.watched_client or "another program"
         raise ToolError(
-            f"{job} was not begun by this server, so nothing can be sent for it. Only the program "
-            f"that made the request can cancel it: {quoted(client)}."
+            f"{job} was not started by this server, so nothing can be sent for it. Only the program"
+            f" that made the request can cancel it: {quoted(client)}."
         )
 
     async def check(
@@ -247,7 +247,7 @@ class ActionTools:
         if caller.state.startswith(_ACTION):
             action = self._actions.find(caller.state.removeprefix(_ACTION).partition(":")[0])
             if action is None:
-                raise ToolError("This action is gone.")
+                raise ToolError("This action no longer exists.")
             return action
         with failing():
             wanted = await prepare()
@@ -264,7 +264,9 @@ class ActionTools:
             raise UserError(ErrorDetails(what, hint=hint))
         message = f"{caller.name} wants to {text}. Its session is recorded and shown in the window."
         if not await self._consents.is_given(caller, message):
-            hint = f"Do not try again unless the user says so. What asks is the setting {where}."
+            hint = (
+                f"Do not try again unless the user tells you to. The setting that asks is {where}."
+            )
             raise UserError(ErrorDetails("The user did not allow this", hint=hint))
 
     async def _follow(
@@ -338,8 +340,8 @@ class ActionTools:
         ]
         named = next((each for each in saved if each.name == job), None)
         if named is not None and named.is_task:
-            what = "Tasks that were left at their server are not followed by agents"
-            hint = f"The user can, in the window or with: {paths.APPLICATION} resume {job}"
+            what = "Agents cannot follow tasks that were left on their server"
+            hint = f"The user can follow it in the window or with: {paths.APPLICATION} resume {job}"
             raise UserError(ErrorDetails(what, job, hint))
         if named is not None:
             return named
@@ -348,25 +350,25 @@ class ActionTools:
         token = found.source.playback.jobs.resume_token(found.snapshot.id)
         match = next((each for each in saved if token and each.token == token), None)
         if match is None:
-            what = "No token is saved to resume this job with"
-            hint = "It was resumed to its end, forgotten, or never gave one. List jobs again."
+            what = "No resume token is saved for this job"
+            hint = "The job was completed or forgotten, or never returned one. List the jobs again."
             raise UserError(ErrorDetails(what, quoted(job), hint))
         return match
 
     async def _answered(self, action: Action) -> CallToolResult:
         found = await self._found(action)
         if found is None or (action.error is not None and action.is_unrecorded):
-            raise refused(action.error or ErrorDetails("It has not begun yet: ask jobs for it"))
+            raise refused(action.error or ErrorDetails("It has not started yet: find it with jobs"))
         notes = list(action.notes)
         if action.error is not None:
             notes.append(quoted(action.error.what))
         if not action.over.is_set():
-            notes.append(f"It runs on: wait, job and cancel know it as {found.name}.")
+            notes.append(f"It is still running. Its name for wait, job and cancel is {found.name}.")
         if action.resume_id is not None:
-            notes.append(f"To resume it: resume with job s{action.resume_id}.")
+            notes.append(f"To resume it, call resume with job s{action.resume_id}.")
         detail = found.source.playback.jobs.detail(found.snapshot.id)
         if detail is None:
-            raise ToolError("The job is gone.")
+            raise ToolError("The job no longer exists.")
         stderr = self._agents.stderr(found.source, found.snapshot.server)
         answer = answers.detail_answer(found, detail, stderr, None, _REPLY)
         note = " ".join(filter(None, (*notes, answer.note)))

@@ -181,7 +181,7 @@ class Action:
             async with engine:
                 self.path = recorder.path
                 if recorder.error is not None or self.path is None:
-                    unrecorded = ErrorDetails("What an agent does cannot be recorded")
+                    unrecorded = ErrorDetails("The agent's actions cannot be recorded")
                     raise UserError(recorder.error or unrecorded)  # noqa: TRY301  # told as others
                 engine.tasks.stop_automatic()
                 await self._work_in(engine)
@@ -332,7 +332,7 @@ class Actions:
         if found is None or not self._is_shown(name):
             known = quoted(", ".join(names), _NAMES) or "none"
             hint = f"Agents can use servers that are saved and approved in the window: {known}."
-            raise UserError(ErrorDetails("No saved server of that name", quoted(name), hint))
+            raise UserError(ErrorDetails("No saved server has this name", quoted(name), hint))
         if found.is_disabled:
             raise UserError(servers.disabled(name, "The user can enable it in the window."))
         self._require(found.definition)
@@ -407,7 +407,7 @@ class Actions:
         async def work(engine: Engine, action: Action) -> None:
             # The engine trusts what its saved jobs ran: whoever was asked may have revoked it.
             if await self.resumable(saved) != definition:
-                what = "The server of this job was changed meanwhile"
+                what = "The server of this job has changed in the meantime"
                 raise UserError(ErrorDetails(what, saved.name, "Resume it again."))
             job = engine.resumer.find(saved.number)
             if job is None:
@@ -447,7 +447,7 @@ class Actions:
     def _begun(self, action: Action) -> Action:
         going_on = sum(not each.over.is_set() for each in self.all())
         if going_on >= MOST_AT_ONCE or self._tasks is None:
-            what = f"{formatting.count(going_on, 'action')} of agents are running already"
+            what = f"{formatting.count(going_on, 'action')} of agents are already running"
             raise UserError(ErrorDetails(what, hint="Wait for one of them, or cancel it."))
         for oldest in list(self._actions)[:-_KEPT]:
             if self._actions[oldest].over.is_set():
@@ -468,7 +468,7 @@ async def _check_call(
     tool = next((each for each in server.tools if each.name == name), None)
     if tool is None:
         names = quoted_json([each.name for each in server.tools], _NAMES)
-        error = ErrorDetails("The server lists no tool of that name", quoted(name), detail=names)
+        error = ErrorDetails("The server lists no tool with this name", quoted(name), detail=names)
         raise UserError(error)
     why = server.rejection(tool)
     if why:

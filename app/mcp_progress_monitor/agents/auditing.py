@@ -81,7 +81,9 @@ class Auditing:
         refusal = self._refusal()  # it may have been turned off meanwhile
         if refusal or result is None:
             await self._note(reading, outcome="refused")
-            raise MCPError(_TURNED_OFF, refusal or "Reading was turned off meanwhile. Ask again.")
+            raise MCPError(
+                _TURNED_OFF, refusal or "Reading was turned off in the meantime. Ask again."
+            )
         await self._note(reading, **_content_of(result))
         return result
 

@@ -98,7 +98,7 @@ State = Literal[
     "timed_out",
     "lost",
 ]
-Limit = Annotated[int, Field(ge=1, le=_MOST, description="The most to return.")]
+Limit = Annotated[int, Field(ge=1, le=_MOST, description="The maximum number to return.")]
 JobName = Annotated[str, Field(description="The name of a job, such as r1-3, from the tool jobs.")]
 RecordingName = Annotated[str | None, Field(description="The name of a recording, such as r1.")]
 ServerName = Annotated[str | None, Field(description="Only this server, by its name.")]
@@ -153,7 +153,7 @@ class Agents:
                 found.append(each.answer())
             else:
                 left += 1
-        note = f"{left:,} older jobs left out: raise limit, or filter." if left else ""
+        note = f"{left:,} older jobs omitted: raise limit, or filter." if left else ""
         return result_of(JobsAnswer(jobs=found, note=self._note(note)))
 
     async def job(
@@ -168,7 +168,7 @@ class Agents:
             other = None if compare_with is None else self._sources.job(compare_with)
         detail = found.source.playback.jobs.detail(found.snapshot.id)
         if detail is None:
-            raise ToolError("The job is gone. List jobs again.")
+            raise ToolError("The job no longer exists. List the jobs again.")
         stderr = self.stderr(found.source, found.snapshot.server)
         return result_of(answers.detail_answer(found, detail, stderr, other))
 
@@ -203,7 +203,7 @@ class Agents:
                 break
             spent = anyio.current_time() - began
             if spent >= timeout_s:
-                note = f"Not within {timeout_s:g} s: call wait again."
+                note = f"Still running after {timeout_s:g} s: call wait again."
                 break
             if spent - reported >= 1.0 or reported < 0:
                 reported = spent
@@ -263,9 +263,9 @@ class Agents:
                     found.append(answers.finding_answer(source, checked(result)))
                 else:
                     left += 1
-        note = f"{left:,} findings left out: raise limit, or ask for one rule." if left else ""
+        note = f"{left:,} findings omitted: raise limit, or ask for one rule." if left else ""
         if not tested:
-            note = "Nothing was tested: no session in which the server answers."
+            note = "Nothing was tested: the server answered in no session."
         return result_of(FindingsAnswer(findings=found, rules_tested=tested, note=self._note(note)))
 
     async def servers(self, limit: Limit = 20) -> Annotated[CallToolResult, ServersAnswer]:
@@ -273,7 +273,7 @@ class Agents:
         await self.settle()
         found = list(itertools.chain.from_iterable(map(self._servers_of, self._sources)))
         left = len(found) - limit
-        note = f"{left:,} older servers left out: raise limit." if left > 0 else ""
+        note = f"{left:,} older servers omitted: raise limit." if left > 0 else ""
         answer = ServersAnswer(
             servers=found[:limit], saved=self.saved_servers(), note=self._note(note)
         )
@@ -308,7 +308,7 @@ class Agents:
         tested = sum(state.tried for state in states)
         verdict = "failed" if Level.ERROR in levels else "passed"
         left = len(shown) - limit
-        note = f"{left:,} findings left out: raise limit, or use findings." if left > 0 else ""
+        note = f"{left:,} findings omitted: raise limit, or use findings." if left > 0 else ""
         worst = sorted(shown, key=_gravity)[:limit]
         return CheckAnswer(
             recording=source.key,
@@ -403,7 +403,7 @@ class Agents:
             return list(range(first, min(timeline.end, first + limit))), ""
         if not text.strip() and not self._sources.is_limited:
             left = max(0, timeline.end - timeline.first - limit)
-            note = f"{left:,} older messages left out: filter, or use around." if left else ""
+            note = f"{left:,} older messages omitted: filter, or use around." if left else ""
             return list(range(max(timeline.first, timeline.end - limit), timeline.end)), note
         try:
             predicate = compiled(TrafficFilter(text), timeline, source.playback.jobs.requests_of)
@@ -500,10 +500,7 @@ def made(sources: Sources, auditing: Auditing, add: Adding | None = None) -> MCP
         acting = add(server, agents, auditing.is_on)
     subscriptions.add_to(server)
     server.resource(
-        RUNNING,
-        name="running jobs",
-        description="All jobs that run now.",
-        mime_type="application/json",
+        RUNNING, name="running jobs", description="All running jobs.", mime_type="application/json"
     )(agents.running)
     server.resource(
         "recording://{key}/jobs",

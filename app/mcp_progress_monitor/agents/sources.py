@@ -315,7 +315,7 @@ class Sources:
                 return found
         hint = "List them with the tool jobs; names change when this server starts again."
         if name[:1] in {"s", "t"} and name[1:].isdecimal():
-            hint = "It is saved, but in none of these recordings: only resume takes it."
+            hint = "It is saved, but in none of these recordings: use it only with resume."
         raise UserError(ErrorDetails("No such job", name, hint))
 
 

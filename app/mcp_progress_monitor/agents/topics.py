@@ -15,10 +15,10 @@ from mcp_progress_monitor.paths import manual
 
 _STATES: Final = {
     "running": "The request waits for its reply.",
-    "stalled": "Running, but silent for longer than its own intervals between ticks explain.",
-    "needs_you": "Running; a question of the server waits for the user's answer.",
+    "stalled": "Running, but silent for much longer than its usual interval between ticks.",
+    "needs_you": "Running; the server is waiting for the user to answer a question.",
     "cancelling": "A cancel was sent; the other side has not confirmed it yet.",
-    "resumable": "It stopped, and the server gave a resume token with which it can go on.",
+    "resumable": "It stopped, and the server returned a resume token to continue with.",
     "done": "Answered with a result.",
     "failed": "Answered with an error, or a result that says so (isError).",
     "cancelled": "Cancelled, and the server did not answer with a result.",

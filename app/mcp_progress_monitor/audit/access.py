@@ -46,7 +46,7 @@ class AgentAccess(Validated):
 def _sentence(whom: str) -> str:
     return (
         f"Reading is turned off {whom} in MCP Progress Monitor. Nothing was read. Only the"
-        " user can turn it on, in the window under Servers, Agents. Do not ask again before."
+        " user can turn it on, in the window under Servers, Agents. Do not ask again until then."
     )
 
 

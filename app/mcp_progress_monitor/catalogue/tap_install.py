@@ -247,7 +247,7 @@ def save(change: FileChange) -> Path | None:
     with lock_of_clients():
         if read_bytes(path) != change.before:
             hint = "Try again; the client may have written it."
-            details = ErrorDetails("The file was changed meanwhile", str(path), hint)
+            details = ErrorDetails("The file has changed in the meantime", str(path), hint)
             raise FileChangedError(details)
         kept = _backup(change)
         replace_content(path, change.after)

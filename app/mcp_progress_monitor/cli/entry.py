@@ -341,9 +341,7 @@ def watch(invocation: Invocation, order: WatchOrder) -> int:
     return watch_jobs(invocation.common, order)
 
 
-@program.command(
-    cls=OwnCommand, epilog=_SERVE_EXAMPLES, short_help="Let a recording play its server."
-)
+@program.command(cls=OwnCommand, epilog=_SERVE_EXAMPLES, short_help="Replay a recorded server.")
 @own_options
 @takes(ServeOrder)
 def serve(invocation: Invocation, order: ServeOrder) -> int:

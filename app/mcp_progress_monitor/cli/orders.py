@@ -223,9 +223,7 @@ class ServeOrder(Order):
         help="With --script: seed the random numbers, to repeat a run.",
     )
     allows_redacted: bool = option(
-        "--allow-redacted",
-        is_flag=True,
-        help="Send answers from which secrets were removed, as they are.",
+        "--allow-redacted", is_flag=True, help="Send answers even if secrets in them were redacted."
     )
 
     def check(self) -> None:
@@ -429,7 +427,7 @@ class ResumeOrder(WaitOrder):
 
     ids: tuple[SavedId, ...] = argument(metavar="[ID]...", nargs=-1, callback=saved_ids)
     is_list: bool = option(
-        "--list", is_flag=True, help="List the saved jobs and their IDs, as does the command alone."
+        "--list", is_flag=True, help="List the saved jobs and their IDs (the default without IDs)."
     )
     auto_resume: bool = option(
         "--auto-resume",
@@ -491,7 +489,7 @@ class ExportOrder(Order):
         if self.to != IMPORTED:
             return
         if self.where or self.job is not None or self.with_secrets:
-            raise click.UsageError(f"--format {IMPORTED} has no other options than --output.")
+            raise click.UsageError(f"--format {IMPORTED} accepts only --output.")
         if self.output is None:
             raise click.UsageError(f"--format {IMPORTED} needs --output FILE.")
 
@@ -570,7 +568,7 @@ class CheckOrder(Order):
     document: str | None = option(
         "--args",
         metavar="JSON|@FILE",
-        help="Arguments for the tools of a tour, as {NAME: {ARGUMENT: VALUE}}. Other arguments are"
+        help="Arguments for the called tools, as {NAME: {ARGUMENT: VALUE}}. Other arguments are"
         " generated from the tools' schemas.",
     )
     output: Path | None = _OUTPUT
@@ -673,8 +671,8 @@ class TapSessionOrder(Order):
     requests_progress: bool = option(
         "--request-progress",
         is_flag=True,
-        help="Add a progress token to requests that have none, and keep the notifications for it"
-        " back from the client. For clients that do not ask for progress; the recording is marked.",
+        help="Add a progress token to requests that have none, without forwarding the notifications"
+        " to the client. For clients that do not ask for progress; the recording is marked.",
     )
 
 
@@ -709,7 +707,7 @@ class AgentInstallOrder(Order):
     takes_all: bool = option("--all", is_flag=True, help="Let it read all servers.")
     acts: bool = _ALLOW_ACTIONS
     is_dry_run: bool = option(
-        "--dry-run", is_flag=True, help="Show what would change, and change nothing."
+        "--dry-run", is_flag=True, help="Show what would change without changing anything."
     )
 
 
@@ -724,7 +722,7 @@ class TapsOrder(Order):
         "--all", is_flag=True, help="Choose all servers of the client, or of every client."
     )
     is_dry_run: bool = option(
-        "--dry-run", is_flag=True, help="Show what would change, and change nothing."
+        "--dry-run", is_flag=True, help="Show what would change without changing anything."
     )
     requests_progress: bool = option(
         "--request-progress",

@@ -140,7 +140,7 @@ class Tour:
             where, detail = f"tool {tool.name!r}", "\n".join(checked.violations)
             raise WrongTourError(ErrorDetails(what, where, detail=detail))
         if checked.violations:
-            self._note(f"Left out {tool.name}: pass its arguments with {self._argument_option}.")
+            self._note(f"Skipped {tool.name}: pass its arguments with {self._argument_option}.")
             return
         failed = self._outcomes.setdefault(tool.name, [])
         failed.append(await self._call(engine, server, tool.name, arguments, AUTO))

@@ -501,7 +501,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "await client.callTool({name, arguments: args, _meta: {resumeToken: token}})",
     ),
     "RSM-3": Advice(
-        "Resume token used again",
+        "Resume token reused",
         "A token is used by one attempt at a time, and not after its operation has completed.",
         _RESUME_DRAFT, _SURE, Needs.RESUME,
         "Discard a token after a reply without a new one.",

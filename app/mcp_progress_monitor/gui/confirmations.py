@@ -96,9 +96,9 @@ def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
     saved = [job for job in jobs if job.task is None and job.chain is not None]
     lost = [job for job in jobs if job.task is None and job.chain is None]
     parts = (
-        ("Will be lost, as no resume token is saved:", lost),
-        ("Resumable from the saved token:", saved),
-        ("Tasks that can be followed later if the server keeps them:", tasks),
+        ("Will be lost (no resume token saved):", lost),
+        ("Can be resumed later:", saved),
+        ("Tasks that may continue on the server:", tasks),
     )
     lines: list[str] = []
     left = _NAMED_AT_MOST
@@ -292,7 +292,7 @@ class SeriesQuestion(WarningBox):
 
 def _never_again(box: QMessageBox) -> QCheckBox:
     check = QCheckBox("Do&n't ask again", box)
-    check.setToolTip("Can be undone in Settings")
+    check.setToolTip("Turn the question back on in Settings > Confirmations")
     box.setCheckBox(check)
     return check
 

@@ -127,7 +127,7 @@ class Drops(QObject):
         if kind is DropKind.RECORDING:
             self.recording_dropped.emit(path)
         elif not self._is_live:
-            what = "Only recordings can be opened from here"
+            what = "Only recordings can be opened here"
             hint = "Drop servers and configurations on the window with live servers."
             self._report(ErrorDetails(what, name, hint))
         elif name.startswith(ADDRESSES):

@@ -65,9 +65,7 @@ FIND_OFFER: Final = _page(
 DELETE_CALLS: Final = _page("saved-calls.delete", "Delete the selected calls", keys=("Del",))
 SAVE_SERVER: Final = _page("editor.save", "Save and connect", keys=_ACCEPT)
 SAVE_RULES: Final = _page("rules.save", "Save", keys=_ACCEPT)
-COUNT_AGAIN: Final = _page(
-    "statistics.refresh", "Count again", "Count the calls that there are now", keys=("F5",)
-)
+COUNT_AGAIN: Final = _page("statistics.refresh", "Refresh", "Update the statistics", keys=("F5",))
 REFRESH_TASKS: Final = _page("tasks.refresh", "Refresh", "Refresh the list of tasks", keys=("F5",))
 CANCEL_TASK: Final = _page(
     "tasks.cancel", "Cancel task", "Cancel the task on the server", keys=("Del",)

@@ -108,7 +108,7 @@ class WindowStartup(QObject):
         if not self.options.is_safe:
             return None
         what = "Safe mode: no server is connected and no other client is watched"
-        hint = "Connect servers yourself to find the one that causes trouble. To leave, restart."
+        hint = "Connect the servers one at a time to find the cause. To leave, restart the program."
         return ErrorDetails(what, hint=hint)
 
     @Slot()

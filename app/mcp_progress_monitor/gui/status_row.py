@@ -73,7 +73,7 @@ class SavedRow(StatusRow):
         self._path: Path | None = None
         self._open, self._folder = row_button(self), row_button(self)
         self._open.setText("Open")
-        self._open.setToolTip("Open the file with the program that the system uses for it")
+        self._open.setToolTip("Open the file in the default program")
         self._folder.setText("Show in folder")
         self._folder.setToolTip("Open the folder of the file")
         self._open.clicked.connect(self._on_open_clicked)
@@ -107,4 +107,4 @@ class SavedRow(StatusRow):
 
     def _open_path(self, path: Path) -> None:
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-            self._report(ErrorDetails("Cannot open it: no program is set up for it", str(path)))
+            self._report(ErrorDetails("No default program is set for this kind of file", str(path)))

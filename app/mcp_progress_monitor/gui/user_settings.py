@@ -61,7 +61,7 @@ class GeneralSettings(Section, key="general", title="General", icon="settings", 
     )
     keeps_awake = Flag(
         "&Keep the computer awake while jobs run",
-        "Prevent an idle computer from sleeping; a closed lid or Suspend still does it",
+        "Keep an idle computer awake; closing the lid or Suspend still puts it to sleep",
         saved=("settings/notifications", "keeps_awake"),
     )
     associate = Button(
@@ -95,7 +95,7 @@ class AppearanceSettings(Section, key="appearance", title="Appearance", icon="im
         100,
         choices={each: f"{each} %" for each in (80, 90, 100, 110, 125, 150, 175, 200)},
         heading="Text",
-        after="Some columns take their new width when the program starts again.",
+        after="Some columns change their width only after a restart.",
         saved=("text-size", "percent"),
     )
 
@@ -218,7 +218,7 @@ class NotificationSettings(
         },
         heading="Rules for servers",
         within=_ON,
-        spoken="What to be notified of by each server",
+        spoken="Events to be notified of, by server",
     )
 
     def rule(self, server: str) -> str:
@@ -269,7 +269,7 @@ class RecordingChoices(Section, key="recordings", title="Recordings", icon="log"
 
     is_on = Flag(
         "&Record every session",
-        "Write every message of every session to disk, also those of watched clients",
+        "Write every message of every session to disk, including those of watched clients",
         _RECORDING.is_on,
         heading="Recordings",
     )

@@ -66,7 +66,7 @@ class Welcome(QWidget):
         self.demo = self._choice(
             DEMO,
             "Try the &demo",
-            "Run ten calls on a bundled server: known and unknown totals, a stall.",
+            "Run ten calls on a bundled server, with known and unknown totals and a stall.",
         )
         self.command = self._choice(
             ADD_COMMAND,

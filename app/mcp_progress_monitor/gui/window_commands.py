@@ -83,7 +83,7 @@ INVITE_AGENT: Final = _command(
     is_live=True,
 )
 AGENTS: Final = _command(
-    "agents", "A&gents…", "text", "", "See what agents read, and turn it off", is_live=True
+    "agents", "A&gents…", "text", "", "Show what agents read, and turn reading off", is_live=True
 )
 DEMO: Final = _command(
     "demo",
@@ -114,7 +114,7 @@ STATISTICS: Final = _command(
     "Stat&istics…",
     "",
     "",
-    "How often each tool was called, failed, and how long it took",
+    "Show how often each tool was called, how often it failed and how long it took",
 )
 OPEN_RECORDING: Final = _command(
     "open_recording", "&Open recording…", "open", "Ctrl+O", "Open a recording in a new window"
@@ -126,11 +126,7 @@ RECORDINGS: Final = _command(
     "recordings", "Reco&rdings…", "log", "Ctrl+H", "Manage recordings and how long they are kept"
 )
 SERVE: Final = _command(
-    "serve",
-    "&Serve a recording…",
-    "server",
-    "",
-    "Let a recording play its server, for clients and tests",
+    "serve", "&Serve a recording…", "server", "", "Replay a recorded server for clients and tests"
 )
 ASSOCIATE: Final = _command(
     "associate", "&File association…", "", "", "Open recording files with this program"
@@ -175,7 +171,7 @@ KEYS: Final = _command(
 )
 MANUAL: Final = _command("manual", "&Manual", "help", "F1", "Read the manual")
 REPORT_DEFECT: Final = _command(
-    "report", "&Report a defect…", "warning", "", "Prepare a report about this program"
+    "report", "&Report a bug…", "warning", "", "Prepare a report about this program"
 )
 NEXT_PANE: Final = _command("next_pane", "Ne&xt pane", "", "F6", "Move the focus to the next pane")
 PREVIOUS_PANE: Final = _command(

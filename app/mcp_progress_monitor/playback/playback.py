@@ -320,8 +320,8 @@ def _of_tap(tap: Any, path: Path) -> list[ErrorDetails]:
     if as_object(tap).get("requests_progress") is True:
         what = "The tap asked for progress where the client did not"
         hint = (
-            "Such tokens begin with mcp-progress-monitor: and their progress was kept back from the"
-            ' client. The events "changed" hold requests as the client wrote them.'
+            "These tokens begin with mcp-progress-monitor: and their progress was not forwarded to"
+            ' the client. The "changed" events contain the requests as the client sent them.'
         )
         return [ErrorDetails(what, str(path), hint)]
     script = as_object(tap).get("script")

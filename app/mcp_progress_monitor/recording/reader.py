@@ -576,6 +576,6 @@ class RecordingReader:
             self._faults.note(
                 "Cannot read the rest of the recording",
                 str(part.path),
-                "Check the disk, then open it again.",
+                "Check the disk, then reopen the recording.",
                 error.strerror or str(error),
             )

@@ -241,7 +241,7 @@ class ServedClient:
         if (message.method == DISCOVER) is not is_per_request or server.has_opening:
             self._report(f"{message.method}: not in the recording", is_odd=True)
             return _error(message.id, _NOT_RECORDED, f"{message.method} is not in the recording")
-        what = f"{message.method}: the recording has no opening; a minimal one was made up"
+        what = f"{message.method}: the recording has no handshake; a minimal one was generated"
         self._report(what, is_odd=True)
         info = server.info or {"name": server.name or "recording", "version": "0"}
         opening: JsonObject = {"capabilities": server.capabilities}

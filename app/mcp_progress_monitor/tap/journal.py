@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 QUEUE_BYTES = 64 * 1024 * 1024
 _RESERVED_S = 0.07  # the time at the end in which only the last lines are written
-_ENDED = "The process that records was ended"
+_ENDED = "The recording process was terminated"
 _NO_MEMORY = "Not enough memory"
 
 

@@ -61,13 +61,13 @@ def refusal_of(headers: Mapping[str, str], port: int, own: str, what: str) -> st
         return f"The {what} does not answer to the host {host!r}. Use {own}"
     origin = headers.get("origin")
     if headers.get("sec-fetch-site") == "cross-site":
-        return f"Pages of other sites may not use the {what}: only those of this machine may"
+        return f"Pages of other sites may not use the {what}: only pages from this machine may"
     if origin is None:
         return ""
     parts = urllib.parse.urlsplit(origin)
     if parts.scheme in _SCHEMES and _is_loopback(parts.netloc, None):
         return ""
-    return f"Pages of {origin} may not use the {what}: only those of this machine may"
+    return f"Pages of {origin} may not use the {what}: only pages from this machine may"
 
 
 class TapAddresses:

@@ -395,7 +395,7 @@ class TapRecorder:
         why = formatting.one_line(f"{_INTERNAL}: {type(error).__name__}: {error}")
         if not self._has_reported_failure:
             self._has_reported_failure = True
-            self._report(f"{why}. It is passed on all the same.")
+            self._report(f"{why}. It is forwarded nevertheless.")
         return why
 
     def _stamp(self) -> tuple[float, float]:

@@ -225,8 +225,10 @@ def attempts(job: JobSnapshot) -> str:
 
 
 def begun_by(job: JobSnapshot) -> str:
-    """`"begun by Claude Code"` for another client's job that is resumed here; else empty."""
-    return "" if job.begun_by is None else f"begun by {formatting.one_line(job.begun_by, _CLIENT)}"
+    """`"started by Claude Code"` for another client's job that is resumed here; else empty."""
+    return (
+        "" if job.begun_by is None else f"started by {formatting.one_line(job.begun_by, _CLIENT)}"
+    )
 
 
 def age(seconds: float) -> str:

@@ -26,7 +26,7 @@ def test_a_report_has_versions_and_the_log_without_the_users_name(
     assert f"MCP Progress Monitor {__version__}" in text
     assert str(isolated_home) not in text
     assert f"{data_dir.name}/{LOG_NAME}" in text.replace("\\", "/")
-    assert "not written so far" in text
+    assert "not written yet" in text
     (data_dir / LOG_NAME).write_text("secret", encoding="utf-8")
     text = report_text(data_dir)
     assert "has entries" in text

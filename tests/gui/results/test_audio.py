@@ -104,7 +104,8 @@ def test_without_a_player_the_note_says_what_to_do(
     monkeypatch.setattr(audio, "multimedia", lambda: None)
     view.show_part(part(sound()))
     assert (
-        view.note.text() == "Sounds cannot be played here. Save it, or open it in another program."
+        view.note.text()
+        == "Sounds cannot be played on this system. Save it or open it in another program."
     )
     assert not view.play.isVisible()
 

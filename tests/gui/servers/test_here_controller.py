@@ -132,7 +132,7 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
         pane = program.window.job_pane
         pane.tabs.setCurrentWidget(pane.attempts)
         await until(lambda: made_by(pane) == ["Agent", "here"])
-        await until(lambda: pane.header._numbers.text().startswith("begun by Agent · "))  # noqa: SLF001
+        await until(lambda: pane.header._numbers.text().startswith("started by Agent · "))  # noqa: SLF001
         jobs.select(1)
         await until(lambda: resume.text() == "&Resume" and resume.isEnabled())
         assert program.window.tool_bar.resume_button.text() == "Resume"

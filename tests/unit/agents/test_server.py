@@ -327,7 +327,7 @@ async def test_a_data_folder_without_recordings_says_what_to_do(tmp_path: Path) 
         assert (await asked(client, "jobs"))["jobs"] == []
         assert "no recordings yet" in await refused(client, "traffic")
         nothing = await asked(client, "findings")
-    assert nothing["note"] == "Nothing was tested: no session in which the server answers."
+    assert nothing["note"] == "Nothing was tested: the server answered in no session."
     assert not (tmp_path / "none").exists()
 
 

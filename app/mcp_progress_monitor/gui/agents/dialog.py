@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 _LINE: Final = "claude mcp add monitor -- mcp-progress-monitor mcp"
 _NO_AGENTS: Final = (
-    "No agent has read anything yet.\nLet one in with the button below, or in a terminal:\n" + _LINE
+    "No agent has read anything yet.\nAdd one with the button below, or in a terminal:\n" + _LINE
 )
-_OFF: Final = "Reading is off: every agent is refused, also those that are connected."
+_OFF: Final = "Reading is off: all agents are refused, including those already connected."
 _TIP: Final = (
-    "Let agents read what this program records. Off, every agent is refused at once, and stays"
-    " refused after a restart."
+    "Let agents read what this program records. If this is off, all agents are refused, also after"
+    " a restart."
 )
 
 
@@ -67,7 +67,7 @@ class AgentsDialog(QDialog):
         self.invite = push_button(self, "&Let an agent read…")
         self.turn = push_button(self, "&Turn off")
         self.remove = push_button(self, "Remove &ended")
-        self.remove.setToolTip("Delete the logs of agents that are not connected any more")
+        self.remove.setToolTip("Delete the logs of agents that are no longer connected")
         self._lay_out()
         self.allowed.clicked.connect(self._on_allowed)
         self.table.selectionModel().selectionChanged.connect(self._on_selected)

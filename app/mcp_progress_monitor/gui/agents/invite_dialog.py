@@ -52,18 +52,17 @@ if TYPE_CHECKING:
 
 _NAME, _WHERE = range(2)
 _ABOUT: Final = (
-    "The agent of the client that you choose can then ask this program for jobs, messages and"
-    " findings of the servers that you tick, and of no others. Agents shows what it read, and turns"
-    " it off."
+    "The agent in the client that you choose can then read the jobs, messages and findings of the"
+    " ticked servers, and of no others. Servers > Agents shows what it read, and can turn it off."
 )
 _ACTS: Final = (
-    "The agent may start those of the servers that you approved, call their tools and resume jobs."
-    " You are asked before each action, in the agent's client. What is done is recorded."
+    "The agent may start the servers that you approved, call their tools and resume jobs. You are"
+    " asked before each action, in the agent's client, and every action is recorded."
 )
 _ALL: Final = "All servers"
-_ALSO_LATER: Final = "those added later, too"
+_ALSO_LATER: Final = "including those added later"
 _NONE: Final = "Tick the servers that the agent may read."
-_NOT_HERE: Final = "No configuration of {client} was found. Copy the entry into it."
+_NOT_HERE: Final = "No configuration of {client} was found. Copy the entry into it yourself."
 
 
 class InviteRequest(NamedTuple):
@@ -98,7 +97,7 @@ class InviteDialog(QDialog):
         self.tree.header().setSectionResizeMode(_WHERE, QHeaderView.ResizeMode.Stretch)
         self._all = QTreeWidgetItem([_ALL, _ALSO_LATER])
         self._items: list[QTreeWidgetItem] = []
-        self.acts = QCheckBox("Let it act &on servers that I approved, too", self)
+        self.acts = QCheckBox("Also let it act &on servers that I approved", self)
         self.acts.setToolTip(plain_tip(_ACTS))
         self.entry = read_only_text(self, "Entry for the client's configuration")
         self.entry.setPlaceholderText(_NONE)
@@ -207,7 +206,7 @@ class InviteDialog(QDialog):
         label.setBuddy(self.clients)
         self.clients.setAccessibleName("Client")
         self.line.setFont(self.entry.font())
-        self.line.setAccessibleName("The same as a line for the terminal")
+        self.line.setAccessibleName("Terminal command")
         below = QWidget(self)
         copying = in_column(self.copy, 1)
         in_row((self.entry, 1), copying, of=below, margins=0, spacing=GAP)

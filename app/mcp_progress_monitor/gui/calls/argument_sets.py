@@ -109,5 +109,5 @@ def _types(schema: JsonObject, name: str) -> list[object]:
 
 
 def _refused(path: Path, why: str) -> UserError:
-    what = f"Cannot use this file as argument sets: {one_line(why, 300)}"
+    what = f"Cannot read argument sets from this file: {one_line(why, 300)}"
     return UserError(ErrorDetails(what, str(path), _HINT))

@@ -416,7 +416,7 @@ class CallForm(QWidget):
         arguments = self._form.value()
         sets, total = self._options.count.sets or ({},), self._options.count.total
         if total > _MOST_CALLS:
-            self._say(f"{count(total, 'call')} are too many: at most {number(_MOST_CALLS)}")
+            self._say(f"Too many calls: {number(total)} (at most {number(_MOST_CALLS)})")
             return
         self._memory.remember(*self._key_of(self._offer), arguments)
         self._choices.remember(*self._key_of(self._offer), self._options.choices())

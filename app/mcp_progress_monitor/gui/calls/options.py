@@ -376,7 +376,7 @@ class CallOptions(QWidget):
             "arguments are added to each"
         )
         self._clear_sets.setAutoDefault(False)
-        self._clear_sets.setToolTip("Forget the argument sets")
+        self._clear_sets.setToolTip("Clear the argument sets")
         self.show_usual(Limits())
 
     def _lay_out(self) -> None:

@@ -78,7 +78,7 @@ FIND: Final = Command(
 GROUP: Final = Command("findings.group", "Group findings by rule", "", "", ("Ctrl+Shift+G",), _PANE)
 RULES: Final = Command(
     "findings.rules",
-    "Show which rules were tried",
+    "Show tested rules",
     "Show which rules were tested on each server",
     "",
     ("Ctrl+U",),

@@ -291,7 +291,7 @@ class RulesModel(TitledTable):
             return None
         state = row.state
         counts = (state.tried, len(state.passed), len(state.broken), len(state.not_applicable))
-        texts = (self.titles.text(row.name), ", ".join(row.revisions) or "none agreed on")
+        texts = (self.titles.text(row.name), ", ".join(row.revisions) or "not negotiated")
         return (*texts, *map(number, counts))[index.column()]
 
 

@@ -102,7 +102,7 @@ def _version(library: str) -> str:
 def report_text(data_dir: Path) -> str:
     """The template of a bug report: questions, then versions."""
     log = data_dir / LOG_NAME
-    state = "has entries" if is_there(log) else "not written so far"
+    state = "has entries" if is_there(log) else "not written yet"
     lines = [
         "What I did:",
         "",
@@ -163,12 +163,12 @@ class ReportDialog(QDialog):
 
     def __init__(self, data_dir: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Report a defect")
+        self.setWindowTitle("Report a bug")
         self._log = data_dir / LOG_NAME
         intro = plain_label(
             self,
-            "Fill in what happened and copy the text into an issue where you got this program. "
-            "It names no servers, arguments or messages. Nothing is sent from here.",
+            "Describe what happened, then copy the text into an issue where you got this program. "
+            "It contains no servers, arguments or messages. Nothing is sent automatically.",
         )
         self.text = _text_box("Report", report_text(data_dir), self)
         buttons, self.copy = _buttons(self, "&Copy report", "Copy the whole report")

@@ -298,7 +298,7 @@ COPY_TOKEN: Final = Command(
 COPY_SNIPPET: Final = Command(
     "jobs.snippet",
     "Copy as Pyt&hon snippet",
-    "Copy a program that makes the request again, without its secrets",
+    "Copy a Python program that repeats the request, without secrets",
     icon="copy",
     takes=Takes.CURRENT,
     applies=is_repeatable,
@@ -306,7 +306,7 @@ COPY_SNIPPET: Final = Command(
 COPY_COMMAND: Final = Command(
     "jobs.command",
     "Copy as command &line",
-    "Copy the command of this program that makes the call, without its secrets",
+    "Copy an mcp-progress-monitor command that makes the call, without secrets",
     takes=Takes.CURRENT,
     applies=is_callable,
     words=_why_read_only,
@@ -315,7 +315,7 @@ COPY_COMMAND: Final = Command(
 COPY_CURL: Final = Command(
     "jobs.curl",
     "Copy as curl comman&d",
-    "Copy a curl command that makes the call over HTTP, without its secrets",
+    "Copy a curl command that makes the call over HTTP, without secrets",
     takes=Takes.CURRENT,
     applies=is_callable,
     words=_why_read_only,

@@ -142,7 +142,7 @@ class CompareDialog(QDialog):
         self.setWindowTitle("Compare jobs")
         both = first, second
         names = comparison.names(first, second)
-        self.model = PlainTableModel(("Figure", *names, "Difference"), self)
+        self.model = PlainTableModel(("Metric", *names, "Difference"), self)
         rows = comparison.rows(first, second)
         self.model.show_rows([tuple(row) for row in rows], [])
         table = PlainTable(self.model, "Comparison", self)
@@ -166,7 +166,7 @@ class CompareDialog(QDialog):
         pages = QTabWidget(self)
         pages.setDocumentMode(True)
         pages.setAccessibleName("Parts of the comparison")
-        pages.addTab(parts, "Figures")
+        pages.addTab(parts, "Metrics")
         one, other = map(comparison.request_and_reply, both)
         self.text = DifferencesView(one, other, appearance, pages)
         pages.addTab(self.text, "Arguments and results")
@@ -222,7 +222,7 @@ class StatisticsDialog(QDialog):
 
     def __init__(self, jobs: Jobs, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Statistics of calls")
+        self.setWindowTitle("Call statistics")
         self._jobs = jobs
         self.model = PlainTableModel(comparison.STATISTICS, self, text_columns=(0, 1))
         table = PlainTable(self.model, "Calls", self)

@@ -512,11 +512,13 @@ class TimelinePane(QWidget):
         self.label = QLabel(self)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.label.setAccessibleName("Selected span")
-        self.show_button = self._button("Show in Traffic", "Show the messages of the span (Enter)")
+        self.label.setAccessibleName("Selected time range")
+        self.show_button = self._button(
+            "Show in Traffic", "Show the messages of the selected time range (Enter)"
+        )
         larger = self._button("Zoom in", "Zoom in (+, Ctrl+wheel)")
         smaller_ = self._button("Zoom out", "Zoom out (-, Ctrl+wheel)")
-        whole = self._button("Fit", "Fit the whole time into view (0)")
+        whole = self._button("Fit", "Fit the whole time range (0)")
         larger.clicked.connect(self.timeline.zoom_in)
         smaller_.clicked.connect(self.timeline.zoom_out)
         whole.clicked.connect(self.timeline.fit)
@@ -543,8 +545,8 @@ class TimelinePane(QWidget):
     def _on_span_changed(self, span: tuple[float, float] | None) -> None:
         self.show_button.setEnabled(span is not None)
         if span is None:
-            self.label.setText("Drag to select a span of time")
-            self.label.setToolTip("Drag over the lanes to select the messages of a span of time")
+            self.label.setText("Drag to select a time range")
+            self.label.setToolTip("Drag over the lanes to select the messages of a time range")
             return
         begin, end = (formatting.clock(when) for when in span)
         length = formatting.duration(span[1] - span[0])

@@ -28,8 +28,8 @@ _SPEEDS: Final = {
     "At once": "max",
 }
 _ABOUT: Final = (
-    "{name} can take the place of its server, for a client or a test. Put this into the client's"
-    " configuration, or serve it over HTTP here and give the client the URL."
+    "{name} can stand in for its server in clients and tests. Add this entry to a client's"
+    " configuration, or serve the recording over HTTP here and give the client the URL."
 )
 
 
@@ -53,9 +53,9 @@ class ServeDialog(QDialog):
         self.speed.addItems(list(_SPEEDS))
         self.serve = QPushButton("&Serve over HTTP", self, autoDefault=False)
         self.state = plain_label(self)
-        self.requests = read_only_text(self, "Requests of clients")
+        self.requests = read_only_text(self, "Client requests")
         self.requests.setMaximumBlockCount(_LINES_KEPT)
-        self.requests.setPlaceholderText("Requests of clients are listed here")
+        self.requests.setPlaceholderText("Client requests are listed here")
         self._is_served = False
         self._lay_out()
         self.copy.clicked.connect(self._on_copy)

@@ -49,7 +49,7 @@ class AudioView(QWidget):
         self.play.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.play.clicked.connect(self._on_play_clicked)
         self.place: Final = QSlider(Qt.Orientation.Horizontal, self)
-        self.place.setAccessibleName("Position in the sound")
+        self.place.setAccessibleName("Playback position")
         self.place.sliderMoved.connect(self._on_place_moved)
         self.time: Final = plain_label(self)
         self._controls = QWidget(self)
@@ -83,7 +83,7 @@ class AudioView(QWidget):
         if part.suffix == "bin":
             return "The format of the sound is not supported. Save it."
         if multimedia() is None:
-            return "Sounds cannot be played here. Save it, or open it in another program."
+            return "Sounds cannot be played on this system. Save it or open it in another program."
         self._make_player()
         self._data.close()
         self._data.setData(QByteArray(raw))

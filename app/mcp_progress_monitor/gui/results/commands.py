@@ -43,7 +43,7 @@ READ: Final = Command(
 OPEN: Final = Command(
     "result.open",
     "&Open",
-    "Open a copy with the program that the system uses for it; text is opened as plain text",
+    "Open a copy in the default program; text opens as plain text",
     icon="open",
     takes=Takes.CURRENT,
     applies=_can_be_opened,

@@ -144,8 +144,10 @@ class ResultsController(QObject):
         path = folder / f"{stem}.{part.opened_as}"
         await anyio.to_thread.run_sync(_write, part, path)
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-            what = "Cannot open it: no program is set up for it"
-            self._report(ErrorDetails(what, path.name, "Save it and choose a program."))
+            what = "No default program is set for this kind of file"
+            self._report(
+                ErrorDetails(what, path.name, "Save it and open it in a program of your choice.")
+            )
 
     @Slot(str)
     def _on_page_confirmed(self, url: str) -> None:

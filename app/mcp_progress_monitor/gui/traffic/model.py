@@ -325,7 +325,7 @@ class TrafficModel(PlaceRows):
             return ""
         found = self.findings_of(row)
         if not found and self.timeline.is_marked(self._rows[row]):
-            return "violates a rule; which one is no longer in memory"
+            return "violates a rule that is no longer in memory"
         return joined(found)
 
     def findings_of(self, row: int) -> tuple[Finding, ...]:
