@@ -258,7 +258,7 @@ async def test_tools_and_arguments_that_do_not_fit_are_refused_as_data(place: Pl
         tool = await refused(agent, "call", server="demo", tool="nothing")
         wrong = {"steps": "many"}
         schema = await refused(agent, "call", server="demo", tool="known_total", arguments=wrong)
-    assert "lists no tool of that name" in tool
+    assert "lists no tool with this name" in tool
     for text in (tool, schema):
         assert "data from servers" in text
         assert '"detail_quoted"' in text
@@ -331,7 +331,7 @@ async def test_a_job_runs_on_until_it_is_cancelled(place: Place) -> None:
             agent, "call", server="demo", tool="known_total", arguments=slow, wait_s=0
         )
         job = left["job"]["job"]
-        assert f"wait, job and cancel know it as {job}" in left["note"]
+        assert f"Its name for wait, job and cancel is {job}" in left["note"]
         waited = await done(agent, "wait", job=job, until="progress", percent=0.2)
         assert waited["jobs"][0]["percent"] > 0
         cancelled = await done(agent, "cancel", job=job)
@@ -397,7 +397,7 @@ async def test_a_saved_job_is_listed_and_resumed_to_its_end(place: Place, mode: 
         again = await done(agent, "resume", job=listed[0]["job"])
         text = await refused(agent, "resume", job="s1")
     assert first["job"]["state"] == "Resumable"
-    assert "resume with job s1" in first["note"]
+    assert "call resume with job s1" in first["note"]
     assert [(each["saved"], each["client_quoted"]) for each in listed] == [("s1", "agent: Agent X")]
     assert again["job"]["state"] == "Done"
     assert place.chunks() == whole()

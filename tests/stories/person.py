@@ -33,6 +33,10 @@ class Person:
         self.keys = 0
         self.typed = 0
 
+    def begins_to_count(self) -> None:
+        """Count from here on: what came before only made the situation."""
+        self.clicks = self.keys = self.typed = 0
+
     def start(self) -> None:
         """Start the program, and wait for its window."""
         self._program = subprocess.Popen(

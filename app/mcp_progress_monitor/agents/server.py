@@ -153,7 +153,7 @@ class Agents:
                 found.append(each.answer())
             else:
                 left += 1
-        note = f"{left:,} older jobs omitted: raise limit, or filter." if left else ""
+        note = _omitted(left, "older job", "raise limit, or filter")
         return result_of(JobsAnswer(jobs=found, note=self._note(note)))
 
     async def job(
@@ -263,7 +263,7 @@ class Agents:
                     found.append(answers.finding_answer(source, checked(result)))
                 else:
                     left += 1
-        note = f"{left:,} findings omitted: raise limit, or ask for one rule." if left else ""
+        note = _omitted(left, "finding", "raise limit, or ask for one rule")
         if not tested:
             note = "Nothing was tested: the server answered in no session."
         return result_of(FindingsAnswer(findings=found, rules_tested=tested, note=self._note(note)))
@@ -273,7 +273,7 @@ class Agents:
         await self.settle()
         found = list(itertools.chain.from_iterable(map(self._servers_of, self._sources)))
         left = len(found) - limit
-        note = f"{left:,} older servers omitted: raise limit." if left > 0 else ""
+        note = _omitted(left, "older server", "raise limit")
         answer = ServersAnswer(
             servers=found[:limit], saved=self.saved_servers(), note=self._note(note)
         )
@@ -308,7 +308,7 @@ class Agents:
         tested = sum(state.tried for state in states)
         verdict = "failed" if Level.ERROR in levels else "passed"
         left = len(shown) - limit
-        note = f"{left:,} findings omitted: raise limit, or use findings." if left > 0 else ""
+        note = _omitted(left, "finding", "raise limit, or use findings")
         worst = sorted(shown, key=_gravity)[:limit]
         return CheckAnswer(
             recording=source.key,
@@ -403,7 +403,7 @@ class Agents:
             return list(range(first, min(timeline.end, first + limit))), ""
         if not text.strip() and not self._sources.is_limited:
             left = max(0, timeline.end - timeline.first - limit)
-            note = f"{left:,} older messages omitted: filter, or use around." if left else ""
+            note = _omitted(left, "older message", "filter, or use around")
             return list(range(max(timeline.first, timeline.end - limit), timeline.end)), note
         try:
             predicate = compiled(TrafficFilter(text), timeline, source.playback.jobs.requests_of)
@@ -552,6 +552,11 @@ def review_my_server(server: str) -> str:
         "error as a blocker; explain each with `explain`. Look at its failed and slow jobs and at "
         "its standard error. List what was not tested: see rules_tested and the uncalled tools."
     )
+
+
+def _omitted(count: int, what: str, hint: str) -> str:
+    """Say that an answer leaves some out; empty if it has all."""
+    return f"{formatting.count(count, what)} omitted: {hint}." if count > 0 else ""
 
 
 def _has_happened(first: FoundJob, now: FoundJob, until: str, percent: float) -> bool:

@@ -8,6 +8,7 @@ from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers import commands as on_servers
 from mcp_progress_monitor.gui.servers.watched import BADGE
+from mcp_progress_monitor.gui.window_commands import NEXT_MESSAGE
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.gui.programs import application, until, until_quit
 from tests.gui.saved import running
@@ -31,6 +32,20 @@ async def test_an_older_server_is_not_blamed_for_our_own_question(data_dir: Path
         await until(lambda: pane.model.watch.is_idle)
         assert [pane.model.finding(row).rule for row in range(pane.model.rowCount())] == []
         assert pane.model.watch.rules()["demo"].tried > 5
+
+
+async def test_one_key_leads_to_the_message_though_the_list_was_never_shown(data_dir: Path) -> None:
+    tap = HandTap(data_dir / "recordings" / "live")
+    tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(3), tap.tick(3))
+    async with running(data_dir) as program:
+        pane = program.window.findings_pane
+        pane.set_watched(False)
+        await until(
+            lambda: "PROG-3" in {pane.model.finding(r).rule for r in range(pane.model.rowCount())}
+        )
+        program.window.do[NEXT_MESSAGE].trigger()
+        await until(lambda: "PROG-3: " in program.window.traffic_pane.notice)
+    tap.end()
 
 
 async def test_a_watched_server_has_findings_and_a_badge(data_dir: Path) -> None:

@@ -52,7 +52,7 @@ async def test_a_saved_job_is_listed_without_a_recording(tmp_path: Path) -> None
     assert (jobs[0]["state"], jobs[0]["percent"]) == ("Resumable", 50)
     assert "\u202e" not in jobs[0]["message_quoted"]
     assert others == [[], [], []]
-    assert few["note"].startswith("1 older jobs left out")
+    assert few["note"].startswith("1 older job omitted")
     assert {*_files(tmp_path)} - {*before} <= {tmp_path / "agents"}
 
 

@@ -47,7 +47,7 @@ async def test_jobs_are_filtered_and_what_is_left_out_is_counted(tmp_path: Path)
         old = await asked(client, "jobs", newer_than_minutes=0.000001)
     assert [job["server"] for job in failed["jobs"]] == ["b"]
     assert len(some["jobs"]) == 2
-    assert some["note"].startswith("2 older jobs left out")
+    assert some["note"].startswith("2 older jobs omitted")
     assert len(of_a["jobs"]) == 3
     assert old["jobs"] == []
 
@@ -298,7 +298,7 @@ async def test_waiting_ends_at_its_limit(tmp_path: Path) -> None:
     tap.write(tap.handshake(), tap.sent(call(1, token="a")))
     async with asking(tmp_path) as client:
         waited = await asked(client, "wait", job="r1-1", timeout_s=0.2)
-    assert waited["note"] == "Not within 0.2 s: call wait again."
+    assert waited["note"] == "Still running after 0.2 s: call wait again."
     assert waited["jobs"][0]["state"] == "Running"
 
 
@@ -306,7 +306,7 @@ async def test_waiting_ends_at_its_limit(tmp_path: Path) -> None:
     ("topic", "part"),
     [
         ("prog-3", "Progress does not increase"),
-        ("stalled", "silent for longer"),
+        ("stalled", "silent for much longer"),
         ("token", "Field of the filter language"),
         ("7", "check"),
         ("exit code 6", "resume token"),
@@ -428,5 +428,5 @@ def test_a_server_that_only_reads_loads_no_engine() -> None:
 
 async def test_saved_jobs_can_only_be_resumed(tmp_path: Path) -> None:
     async with asking(tmp_path) as client:
-        assert "only resume takes it" in await refused(client, "job", job="s5")
-        assert "only resume takes it" in await refused(client, "wait", job="s5")
+        assert "use it only with resume" in await refused(client, "job", job="s5")
+        assert "use it only with resume" in await refused(client, "wait", job="s5")

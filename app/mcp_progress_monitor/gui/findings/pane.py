@@ -118,7 +118,10 @@ class FindingsPane(QWidget):
         self._on_ignored_changed()
 
     def current(self) -> ReportedResult | None:
-        finding: ReportedResult | None = self.tree.currentIndex().data(FINDING)
+        """The selected finding; the gravest before any is selected."""
+        index = self.tree.currentIndex()
+        index = index if index.isValid() else next(iter(self.shown.indexes()), index)
+        finding: ReportedResult | None = index.data(FINDING)
         return finding
 
     def _chosen(self) -> list[FindingRow]:
