@@ -4,10 +4,16 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QStringListModel, Qt
 from PySide6.QtGui import QPaintEvent, QRegion, QStandardItem, QStandardItemModel, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QListView, QTreeView
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QListView, QTreeView
 from pytestqt.qtbot import QtBot
 
-from mcp_progress_monitor.gui.common.tables import EmptyText, PlainTable, RowHover, dress_rows
+from mcp_progress_monitor.gui.common.tables import (
+    _PADDING,
+    EmptyText,
+    PlainTable,
+    RowHover,
+    dress_rows,
+)
 from mcp_progress_monitor.gui.theme import UNDER_MOUSE, row_grounds
 from tests.gui.exposure import expose
 
@@ -138,6 +144,18 @@ def test_beside_the_last_title_is_the_ground_of_the_rows(qtbot: QtBot, table: Pa
     image = header.viewport().grab().toImage()
     wanted = header.palette().base().color().name()
     assert image.pixelColor(header.viewport().width() - 3, 4).name() == wanted
+
+
+def test_a_title_wider_than_its_cells_fits_the_column(qtbot: QtBot) -> None:
+    model = QStandardItemModel(1, 2)
+    model.setHorizontalHeaderLabels(["Calls", "95 %"])
+    made = PlainTable(model, "Calls")
+    titles = made.horizontalHeader()
+    titles.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    shown(qtbot, made)
+    for column, title in enumerate(("Calls", "95 %")):
+        room = titles.sectionSize(column) - 2 * _PADDING - 1  # as it is painted
+        assert titles.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room) == title
 
 
 def test_a_list_of_another_painter_says_why_it_is_empty(qtbot: QtBot) -> None:

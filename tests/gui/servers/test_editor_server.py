@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QStyle, QStyleOptionComboBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
@@ -136,6 +136,22 @@ def test_a_url_with_a_bearer_token_from_the_environment(
         url="https://example.com:8443/mcp",
         headers={"Authorization": "Bearer ${env:TOKEN}"},
     )
+
+
+def test_every_source_of_a_value_has_room(qtbot: QtBot, appearance: Appearance) -> None:
+    editor = opened(qtbot, appearance, kind=ServerKind.URL)
+    editor.server.headers.bearer_button.click()
+    (row,) = editor.server.headers.rows()
+    option = QStyleOptionComboBox()
+    row.kind.initStyleOption(option)
+    option.rect = QRect(QPoint(), row.kind.minimumSizeHint())  # type: ignore[assignment]
+    field = QStyle.SubControl.SC_ComboBoxEditField
+    box = row.kind.style().subControlRect(
+        QStyle.ComplexControl.CC_ComboBox, option, field, row.kind
+    )
+    texts = [row.kind.itemText(place) for place in range(row.kind.count())]
+    widest = max(map(row.kind.fontMetrics().horizontalAdvance, texts))
+    assert box.width() >= widest
 
 
 def test_a_secret_goes_to_the_keyring_and_not_into_the_definition(

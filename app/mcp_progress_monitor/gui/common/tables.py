@@ -234,6 +234,13 @@ class FlatHeader(QHeaderView):
             painter.eraseRect(room.adjusted(self.length(), 0, 0, 0))
             painter.end()
 
+    def sectionSizeFromContents(self, section: int) -> QSize:
+        """The style's size, or what is painted if that is wider."""
+        size, model = super().sectionSizeFromContents(section), self.model()
+        title = model.headerData(section, self.orientation(), Qt.ItemDataRole.DisplayRole)
+        painted = self.fontMetrics().horizontalAdvance(str(title or "")) + 2 * _PADDING + 2
+        return size.expandedTo(QSize(painted, 0))
+
     def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:
         """Paint one title and, if the rows are sorted by it, the direction."""
         palette, model = self.palette(), self.model()

@@ -214,7 +214,9 @@ class ValueRow(QWidget):
 
     def _make_kind(self, value: EnteredValue) -> QComboBox:
         box = QuietComboBox(self)
-        box.addItems([kind_word(kind) for kind in _KINDS])
+        sources = [kind_word(kind) for kind in _KINDS]
+        box.addItems(sources)
+        box.setMinimumContentsLength(max(map(len, sources)))
         box.setCurrentIndex(_KINDS.index(value.kind))
         return box
 
