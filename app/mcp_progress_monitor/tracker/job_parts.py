@@ -202,7 +202,7 @@ class JobQuestions:
             self.open[reply.number] = ""
 
     def text(self, number: int) -> str:
-        """What is asked in a frame, or what is asked there first; empty if it has no text."""
+        """The text of the question in a frame, of several the first; empty without one."""
         of_round = (each.params for each in self.history if each.number == number)
         return self.open.get(number) or question_text(next(of_round, {}))
 
