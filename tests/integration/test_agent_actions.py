@@ -474,7 +474,7 @@ async def test_nothing_begins_on_a_server_that_is_not_usable_any_more(
     said = {
         "disabled": "The server is disabled",
         "removed": "No saved server has this name",
-        "changed": "The server was changed meanwhile",
+        "changed": "The server has changed in the meantime",
         "revoked": "You have not approved this server",
     }
     assert said[how] in text

@@ -45,7 +45,7 @@ def test_a_recording_made_of_a_file_shows_the_same(name: str, tmp_path: Path) ->
     ("arguments", "why"),
     [
         ((), "needs --output FILE"),
-        (("--output", "{new}", "--filter", "kind == error"), "has no other options"),
+        (("--output", "{new}", "--filter", "kind == error"), "accepts only --output"),
         (("--output", "{old}"), "already exists"),
     ],
 )

@@ -349,7 +349,7 @@ class Actions:
     def _require_unchanged(self, definition: ServerDefinition) -> None:
         """`UserError` if the server that the user was asked about is not what is used now."""
         if self.approved(definition.name) != definition:
-            what = "The server was changed meanwhile"
+            what = "The server has changed in the meantime"
             raise UserError(ErrorDetails(what, quoted(definition.name), "Begin it again."))
 
     def _refusal(self, definition: ServerDefinition) -> ErrorDetails | None:

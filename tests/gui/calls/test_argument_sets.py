@@ -71,5 +71,5 @@ def test_what_cannot_be_used_is_refused_with_its_place(
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="Cannot use this file as argument sets"):
+    with pytest.raises(UserError, match="Cannot read argument sets from this file"):
         read_argument_sets(tmp_path / "gone.csv", {})

@@ -327,7 +327,7 @@ def test_a_file_that_was_changed_after_the_preview_is_not_written(tmp_path: Path
     file = put(tmp_path / "mcp.json", JSON)
     change = tapped(servers(file), HERE)
     put(file, JSON + "\n")
-    with pytest.raises(UserError, match="changed meanwhile"):
+    with pytest.raises(UserError, match="changed in the meantime"):
         save(change)
     assert file.read_text() == JSON + "\n"
     assert names_in(tmp_path) == ["mcp.json"]
