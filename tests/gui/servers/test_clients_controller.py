@@ -269,7 +269,7 @@ async def test_a_file_that_changes_after_the_preview_is_refused(
         await until(dialog.change.isEnabled)
         put(cursor, content(cursor) + b"\n")
         dialog.change.click()
-        await until(lambda: "changed meanwhile" in dialog.note.text())
+        await until(lambda: "changed in the meantime" in dialog.note.text())
 
 
 async def test_a_file_that_cannot_be_edited_is_reported_before(
