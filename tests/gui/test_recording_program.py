@@ -96,7 +96,7 @@ async def test_nothing_can_be_asked_of_a_server_and_the_tips_say_why(
         await shown(program)
         window = program.window
         live = [command for command in WINDOW_COMMANDS if command.live_only]
-        assert len(live) == 10
+        assert len(live) == 11
         for action in map(window.do.__getitem__, live):
             assert not action.isEnabled()
             assert "recording" in action.toolTip()
