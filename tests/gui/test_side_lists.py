@@ -232,7 +232,8 @@ def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> Non
         "Copy details",
     ]
     settings = ["Rules for questions…", "Folders (roots)…", "Log level", "Let an agent read this…"]
-    assert menu_of(qtbot, servers, 0) == ["Disconnect", "Restart", *looks, *settings]
+    up = ["Disconnect", "Restart", "Restart on save and call again…"]
+    assert menu_of(qtbot, servers, 0) == [*up, *looks, *settings]
     choose(servers, 1)
     assert menu_of(qtbot, servers, 1) == ["Connect", *looks, *settings, "Remove"]
     adding = ["Add a server…", "By URL…", "Import…", "Export…", "Watch another client's…"]
