@@ -144,7 +144,7 @@ def test_every_source_of_a_value_has_room(qtbot: QtBot, appearance: Appearance) 
     (row,) = editor.server.headers.rows()
     option = QStyleOptionComboBox()
     row.kind.initStyleOption(option)
-    option.rect = QRect(QPoint(), row.kind.minimumSizeHint())  # type: ignore[assignment]
+    option.rect = QRect(QPoint(), row.kind.minimumSizeHint())
     field = QStyle.SubControl.SC_ComboBoxEditField
     box = row.kind.style().subControlRect(
         QStyle.ComplexControl.CC_ComboBox, option, field, row.kind

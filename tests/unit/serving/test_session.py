@@ -253,7 +253,7 @@ async def test_a_recording_without_an_opening_is_served_with_a_minimal_one(tmp_p
     opening = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
     sent = await played(tap.path, opening)
     assert sent.messages[0]["result"]["protocolVersion"] == "2025-06-18"
-    assert "no opening" in sent.odd[0]
+    assert "no handshake" in sent.odd[0]
 
 
 async def test_a_client_of_another_revision_gets_the_recorded_one(tmp_path: Path) -> None:

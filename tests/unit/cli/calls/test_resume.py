@@ -112,7 +112,8 @@ def engine(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> FakeEngine:
         *, store: object, restores: bool, cancel_grace_s: float, recorder: Recorder, **secrets: Any
     ) -> FakeEngine:
         assert store is not None
-        assert set(secrets) == {"keyring", "folder", "settings", "lists", "follows_lists"}
+        named = {"keyring", "prompt", "folder", "settings", "lists", "follows_lists"}
+        assert set(secrets) == named
         assert restores
         assert cancel_grace_s <= 1
         assert recorder.error is None

@@ -170,8 +170,10 @@ def test_snapshots_of_a_server_cost_its_fingerprint_once(monkeypatch: pytest.Mon
     assert made == ["c"]
     servers.set_definition("a", StdioDefinition(name="a", command="other"))
     assert '"other"' in servers.key_of("a")
-    servers.snapshot("a")
-    assert made == ["c", "other"]
+    known = len(made)
+    for _ in range(3):
+        servers.snapshot("a")
+    assert len(made) == known
 
 
 def test_a_server_that_was_brought_back_for_a_job_is_known_by_the_jobs_key_until_it_changes() -> (

@@ -15,6 +15,7 @@ _FLOW = "mcp_progress_monitor.sessions.transport.http.oauth_flow"
 
 class _Means:
     keyring = None
+    asked = ()
 
 
 async def test_without_the_sdk_the_error_names_the_command_that_installs_it(
