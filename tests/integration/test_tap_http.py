@@ -341,6 +341,8 @@ async def test_a_server_with_tls_is_reached_by_a_client_without(
         (("--to", "http://h/mcp", "--listen", "0.0.0.0:8123"), "only listen on this machine"),
         (("--to", "http://h/mcp", "--listen", "127.0.0.1:http"), "Not a valid listen address"),
         (("--listen", "127.0.0.1:8123"), "--listen needs --to URL."),
+        (("--oauth", "--", "python"), "--oauth needs --to URL."),
+        (("--oauth-client-id", "mine"), "--oauth needs --to URL."),
         (("--to", "http://h/mcp", "--", "python"), "Use either --to URL or -- COMMAND."),
     ],
 )

@@ -40,6 +40,7 @@ from mcp_progress_monitor.cli.orders import (
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.cli.common import CommonOptions
+    from mcp_progress_monitor.tap.script import Script
 
 _RESOURCES_EXAMPLES = """\b
 Examples:
@@ -432,6 +433,7 @@ Examples:
   mcp-progress-monitor tap -- npx -y @modelcontextprotocol/server-everything
   mcp-progress-monitor tap --name files -- python my_server.py
   mcp-progress-monitor tap --to https://example.com/mcp
+  mcp-progress-monitor tap --to https://example.com/mcp --oauth
   mcp-progress-monitor tap --script faults.txt -- python my_server.py
   mcp-progress-monitor tap --script faults.txt --to https://example.com/mcp
 
@@ -467,8 +469,8 @@ def tap(invocation: Invocation, order: TapSessionOrder) -> int:
     recording, which is in recordings/live in the data folder.
 
     For a server with a URL, use --to: it passes HTTP on until Ctrl+C, and prints the URL for the
-    client. Credentials pass and are not recorded. Servers that need OAuth sign-in cannot be
-    watched this way.
+    client. Credentials pass and are not recorded. If the server needs a sign-in with OAuth, add
+    --oauth: you sign in here, and clients need no sign-in.
     """
     ctx = click.get_current_context()
     ctx.obj = invocation
@@ -479,6 +481,8 @@ def tap(invocation: Invocation, order: TapSessionOrder) -> int:
         raise click.UsageError("Use either --to URL or -- COMMAND.")
     if to is None and order.listen is not None:
         raise click.UsageError("--listen needs --to URL.")
+    if to is None and order.needs_sign_in:
+        raise click.UsageError("--oauth needs --to URL.")
     if to is None and common.command is None:
         raise click.UsageError(_MISSING)
     _refuse_others(common)
@@ -494,20 +498,7 @@ def tap(invocation: Invocation, order: TapSessionOrder) -> int:
         if order.script is not None:
             rules = load_script(order.script, order.seed, is_http=to is not None)
         if to is not None:
-            from mcp_progress_monitor.tap_http.program import TapOptions
-            from mcp_progress_monitor.tap_http.program import run_tap as run_url_tap
-
-            return run_url_tap(
-                TapOptions(
-                    to,
-                    order.listen,
-                    order.name,
-                    order.client,
-                    common.data_dir,
-                    rules,
-                    requests_progress=order.requests_progress,
-                )
-            )
+            return _run_url_tap(common, order, to, rules)
     folder = None if common.data_dir is None else str(common.data_dir)
     return run_tap(
         TapOrder(
@@ -517,6 +508,32 @@ def tap(invocation: Invocation, order: TapSessionOrder) -> int:
             folder,
             rules,
             requests_progress=order.requests_progress,
+        )
+    )
+
+
+def _run_url_tap(
+    common: CommonOptions, order: TapSessionOrder, to: str, rules: Script | None
+) -> int:
+    from mcp_progress_monitor.tap_http.program import SignInOptions, TapOptions, run_tap
+
+    sign_in = None
+    if order.needs_sign_in:
+        from mcp_progress_monitor.cli.calls.configured import oauth_client
+        from mcp_progress_monitor.cli.output.text_front import sign_in_lines
+
+        client = oauth_client(common, to, order.oauth_client_id)
+        sign_in = SignInOptions(client, sign_in_lines)
+    return run_tap(
+        TapOptions(
+            to,
+            order.listen,
+            order.name,
+            order.client,
+            common.data_dir,
+            rules,
+            requests_progress=order.requests_progress,
+            sign_in=sign_in,
         )
     )
 

@@ -674,6 +674,22 @@ class TapSessionOrder(Order):
         help="Add a progress token to requests that have none, without forwarding the notifications"
         " to the client. For clients that do not ask for progress; the recording is marked.",
     )
+    signs_in: bool = option(
+        "--oauth",
+        is_flag=True,
+        help="With --to: sign in with the browser if the server requires it, and add the token to"
+        " the requests of all clients.",
+    )
+    oauth_client_id: str | None = option(
+        "--oauth-client-id",
+        metavar="ID",
+        help="With --to: use this OAuth client ID. Default: that of the saved server with this URL,"
+        " else register dynamically. Implies --oauth.",
+    )
+
+    @property
+    def needs_sign_in(self) -> bool:
+        return self.signs_in or self.oauth_client_id is not None
 
 
 _ALLOW_ACTIONS: Final = option(

@@ -37,6 +37,7 @@ CLIENT_GONE: Final = "closed by the client"
 NOT_SENT: Final = "not sent"
 _CODED: Final = "the server compressed it ({}) although that was not accepted"
 _AFTER_GAP: Final = "what came before it is missing"
+_AUTHORIZATION: Final = "authorization"
 _CUT: Final = "the client's request is incomplete or compressed"
 _CANCELLED: Final = "The client closed the stream, which cancels the request"
 _FORGOTTEN: Final = "The server no longer knows the session"
@@ -168,6 +169,7 @@ class TappedExchange:
         self._target = target
         self._headers = headers
         self._asked = {name.lower(): value for name, value in headers}
+        self._credentials = {n: v for n, v in self._asked.items() if n == _AUTHORIZATION}
         self._body = bytearray()
         self._is_sent = False
         self._gap = _Gap()
@@ -193,6 +195,10 @@ class TappedExchange:
         else:
             self._body += data
         self._count_held()
+
+    def signed(self, headers: httpx2.Headers) -> None:
+        """The tap has signed the request: what is recorded must not have the token."""
+        self._credentials = {n: v for n, v in headers.items() if n == _AUTHORIZATION}
 
     def sent_all(self) -> None:
         """The request is complete; called before the last piece of its body is passed on."""
@@ -285,8 +291,7 @@ class TappedExchange:
         yield from tap.drain(session)
 
     def _learn_secrets(self, session: ClientSession) -> None:
-        credentials = {n: v for n, v in self._headers if n.lower() == "authorization"}
-        session.record.redactor.learn({}, credentials, str(self._tap.addresses.upstream))
+        session.record.redactor.learn({}, self._credentials, str(self._tap.addresses.upstream))
 
     def _purpose(self, request: TappedRequest) -> str:
         if self._target.startswith(recorder.WELL_KNOWN):
@@ -305,6 +310,7 @@ class TappedExchange:
         raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
         answer = HttpAnswer(status, reason, httpx2.Headers(raw))
         self._answer = answer
+        self._learn_secrets(session)
         session.record.answered(exchange, status, reason, version, headers)
         self._note_session(session, answer)
         found = recorder.sign_in_refusal(status, self._asked, answer.headers, self._tap.addresses)
@@ -418,6 +424,7 @@ class TappedExchange:
             inbound = session.inbound
             inbound.put(inbound.body(exchange.number, body, inbound.stamp()))
             return
+        self._learn_secrets(session)
         session.record.body(exchange, body, sink.size)
         found = recorder.metadata_refusal(self._target, body, self._tap.addresses)
         if found is not None:

@@ -41,8 +41,11 @@ if TYPE_CHECKING:
     from anyio.streams.stapled import MultiListener
 
     from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.snapshots.definitions import OAuthClient
+    from mcp_progress_monitor.snapshots.servers import SignIn
     from mcp_progress_monitor.tap.script import Script
     from mcp_progress_monitor.tap_http.changes import HttpChanges
+    from mcp_progress_monitor.tap_http.sign_in import TapSignIn
 
 LIVE: Final = "live"  # the folder of taps' recordings, within that of recordings
 _AT_ONCE: Final = 1024 * 1024
@@ -246,11 +249,19 @@ READY: Final = "Press Ctrl+C to stop."  # ends the last line of a start
 _IS_OFF: Final = "Recording is turned off, so nothing is recorded and the window shows nothing."
 
 
+class SignInOptions(NamedTuple):
+    """Sign in as `client`; `lines_of` tells the user where."""
+
+    client: OAuthClient
+    lines_of: Callable[[SignIn], Sequence[str]]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class TapOptions:
     """The options of a tap.
 
     `name` is that of the server, by default the host of `to`; `client` is the client's, if known.
+    With `sign_in`, clients use the tap without a token, and it adds one.
     """
 
     to: str
@@ -260,6 +271,7 @@ class TapOptions:
     data_dir: Path | None = None
     script: Script | None = None
     requests_progress: bool = False
+    sign_in: SignInOptions | None = None
 
 
 class HttpTap:
@@ -276,6 +288,9 @@ class HttpTap:
         self._client = options.client
         self._script = options.script
         self._requests_progress = options.requests_progress
+        self._options = options
+        self._data_dir = data_dir
+        self._sign_in: TapSignIn | None = None
         self._report = report
         self._listener: MultiListener[SocketStream] | None = None
         self._journal: HttpJournal | None = None
@@ -292,7 +307,16 @@ class HttpTap:
         return None if journal is None or not self._settings.is_on else journal.path
 
     async def open(self) -> None:
-        """Listen; `UserError` if the port is not available."""
+        """Sign in if that is wanted, and listen; `UserError` if either fails."""
+        try:
+            if self._options.sign_in is not None:
+                await self._begin_sign_in(self._options.sign_in)
+            await self._listen()
+        except BaseException:
+            await self._close_sign_in()
+            raise
+
+    async def _listen(self) -> None:
         wanted = self._wanted or ListenAddress("127.0.0.1", self.addresses.usual_port)
         try:
             listener = await self._listening(wanted)
@@ -327,7 +351,14 @@ class HttpTap:
         if listener is None or journal is None:
             raise anyio.ClosedResourceError
         changes = self._changes()
-        recorder = TapRecorder(self._name, self.addresses, journal, self._report, changes=changes)
+        recorder = TapRecorder(
+            self._name,
+            self.addresses,
+            journal,
+            self._report,
+            changes=changes,
+            sign_in=self._sign_in,
+        )
         try:
             async with listener, anyio.create_task_group() as tasks:
                 tasks.start_soon(recorder.run)
@@ -337,6 +368,24 @@ class HttpTap:
         finally:
             recorder.close()
             journal.close()
+            await self._close_sign_in()
+
+    async def _close_sign_in(self) -> None:
+        if self._sign_in is not None:
+            with anyio.move_on_after(_CLOSE_S, shield=True):
+                await self._sign_in.aclose()
+
+    async def _begin_sign_in(self, wanted: SignInOptions) -> None:
+        from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+        from mcp_progress_monitor.tap_http.sign_in import TapSignIn
+
+        server = HttpDefinition(
+            name=self._name, url=self._options.to, auth="oauth", oauth=wanted.client
+        )
+        self._sign_in = await TapSignIn.create(
+            server, self._data_dir, self._report, wanted.lines_of
+        )
+        await self._sign_in.begin()
 
     def _changes(self) -> HttpChanges | None:
         """The changes to what passes; nothing of them is loaded without any."""
@@ -372,8 +421,9 @@ def run_tap(options: TapOptions) -> int:
 
 
 async def _run(tap: HttpTap) -> None:
-    await tap.open()
     with stop_on_signal() as stop:
+        if not await _is_open(tap, stop):
+            return
         sys.stdout.write(f"{tap.addresses.own}\n")
         sys.stdout.flush()
         _report(f"Use the URL above in the client. It forwards to {tap.addresses.shown}")
@@ -382,6 +432,28 @@ async def _run(tap: HttpTap) -> None:
         state = _IS_OFF if tap.recording is None else f"Recording to {tap.recording}."
         _report(f"{state} {READY}")
         await tap.run(stop)
+
+
+async def _is_open(tap: HttpTap, stop: anyio.Event) -> bool:
+    """Open a tap, which may wait for the user to sign in; False if `stop` comes first."""
+    failure: UserError | None = None
+    is_open = False
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_cancel_at, stop, tasks.cancel_scope)
+        try:
+            await tap.open()
+            is_open = True
+        except UserError as error:  # raised below, not in a group
+            failure = error
+        tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return is_open
+
+
+async def _cancel_at(stop: anyio.Event, scope: anyio.CancelScope) -> None:
+    await stop.wait()
+    scope.cancel()
 
 
 def _report(line: str) -> None:

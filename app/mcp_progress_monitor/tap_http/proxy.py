@@ -4,8 +4,10 @@ Changed are: `Host`, which names the server and comes first; `Accept-Encoding`, 
 compression; `Expect`, which is handled here; `Upgrade`, which is removed; `Location` and the URL of
 the `endpoint` event of HTTP+SSE, in which the server's origin is replaced by the tap's. A script
 (`faults`) may change messages. All other headers keep names, values and order. Chunk boundaries may
-change, and trailers are removed. Nothing is retried. The tap itself responds only with 502 if the
-server cannot be reached, with 403 to a host or origin that is not local, and to malformed HTTP.
+change, and trailers are removed. Nothing is retried, unless the tap signs in (`sign_in`): then
+`Authorization` is the user's, and a request is sent again with a new token. The tap itself responds
+only with 502 if the server cannot be reached or signed in to, with 403 to a host or origin that is
+not local, and to malformed HTTP.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ import h11
 import httpx2
 from anyio.abc import SocketAttribute
 
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.sessions.transport.http.client import (
+    NO_RESPONSE,
     NoRouteError,
     make_breakable,
     route_through,
@@ -61,7 +65,6 @@ _LIMITS: Final = httpx2.Limits(
     max_connections=1, max_keepalive_connections=1, keepalive_expiry=None
 )
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
-_NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
 _CHANGEABLE: Final = frozenset({EVENTS, JSON})
@@ -178,6 +181,8 @@ class ProxyConnection:
         changes = self._recorder.changes
         if changes is not None and changes.may_drop:  # a reply that a script dropped never comes
             return False
+        if self._recorder.sign_in is not None:  # it may have to send the request again
+            return False
         with anyio.move_on_after(_HALF_CLOSED_S):
             await self._is_asked.wait()
             if isinstance(self._upstream, DirectTransport) and await self._upstream.send_eof():
@@ -199,16 +204,18 @@ class ProxyConnection:
             request = await self._request(event, exchange, target, changed)
             if request is None:
                 return COMPLETE, "server"
-            response = await self._connection().handle_async_request(request)
+            response = await self._response(request, exchange)
         except _ClientGoneError:
             return CLIENT_GONE, "client"
         except h11.RemoteProtocolError as error:
             is_cut = self._http.trailing_data[1]
             why = CLIENT_GONE if is_cut else f"the client's request is not valid HTTP: {error}"
             return why, "client"
+        except UserError as error:  # from signing in
+            return await self._unreachable(event, exchange, error.details)
         except NoRouteError as error:
             return await self._unreachable(event, exchange, no_client(error.cause, where))
-        except _NO_RESPONSE as error:
+        except NO_RESPONSE as error:
             failure = translated(error, where, 0.0)
             if isinstance(failure, UnreachableError):
                 return await self._unreachable(event, exchange, failure.details)
@@ -244,6 +251,15 @@ class ProxyConnection:
             stream=_RequestBody(pieces),
             extensions={"target": target.encode("latin-1"), BEFORE_WAIT: self._before_wait},
         )
+
+    async def _response(self, request: httpx2.Request, exchange: TappedExchange) -> httpx2.Response:
+        """The server's response; `UserError` if the tap has to sign in and cannot."""
+        send, sign_in = self._connection().handle_async_request, self._recorder.sign_in
+        if sign_in is None:
+            return await send(request)
+        response = await sign_in.answered(request, send)
+        exchange.signed(request.headers)
+        return response
 
     def _connection(self) -> httpx2.AsyncBaseTransport:
         """The connection to the server, used for all requests; `NoRouteError` if there is none."""
@@ -348,7 +364,7 @@ class ProxyConnection:
             return CLIENT_GONE, "client"
         except h11.LocalProtocolError as error:
             return f"broken: the response is not valid HTTP ({error})", "server"
-        except _NO_RESPONSE as error:
+        except NO_RESPONSE as error:
             with contextlib.suppress(_ClientGoneError):
                 await self._flush()
             return f"broken: {translated(error, self._addresses.shown, 0.0)}", "server"

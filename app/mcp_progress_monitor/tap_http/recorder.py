@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tap_http.addresses import TapAddresses
     from mcp_progress_monitor.tap_http.changes import HttpChanges
+    from mcp_progress_monitor.tap_http.sign_in import TapSignIn
 
 SESSIONS_KEPT: Final = 1000
 """The most open sessions; beyond that, the longest idle one counts as ended."""
@@ -241,12 +242,14 @@ class TapRecorder:
         clock: Clock | None = None,
         numbers: FrameNumbers | None = None,
         changes: HttpChanges | None = None,
+        sign_in: TapSignIn | None = None,
     ) -> None:
         """Connections are named `name#1` and so on; `report` gets lines for the user.
 
-        `changes` are made to what passes.
+        `changes` are made to what passes; `sign_in` signs the requests.
         """
         self.changes = changes
+        self.sign_in = sign_in
         self.addresses = addresses
         self.journal = journal
         self.sessions = ClientSessions(self.begin_session)
@@ -382,6 +385,8 @@ class TapRecorder:
 
     def report_sign_in(self, session: ClientSession, exchange: int, found: SignInRefusal) -> None:
         """Record why a client cannot sign in, and report it to the user once."""
+        if self.sign_in is not None:
+            return  # it need not
         known = {name: value for name, value in found._asdict().items() if value is not None}
         session.inbound.record_event(
             "sign_in_required", exchange=exchange, **known, text=found.text
@@ -430,7 +435,7 @@ class TapRecorder:
             "url": self.addresses.shown,
             "transport": "sse" if is_legacy_sse else "http",
             "headers": sorted(name for name in request.headers if _is_of_server(name)),
-            "auth": "headers",
+            "auth": "headers" if self.sign_in is None else "oauth",
             "listen": self.addresses.shown_own,
         }
 
@@ -446,8 +451,8 @@ _PROTECTED: Final = "/.well-known/oauth-protected-resource"
 _METADATA: Final = re.compile(r'resource[_]metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
 _BEARER: Final = re.compile(r"\bBearer\b", re.IGNORECASE)
 _WAY_OUT: Final = (
-    "Connect the client directly and record with a browser or an HTTP debugger: this program "
-    "opens the HAR file. Or give the client a token in a header."
+    "Run the tap in a terminal with --oauth: it signs in itself, and the client needs no sign-in. "
+    "Or give the client a token in a header."
 )
 
 

@@ -14,7 +14,7 @@ from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tap.script import Script, read_rules
-from mcp_progress_monitor.tap_http.program import HttpTap, TapOptions
+from mcp_progress_monitor.tap_http.program import HttpTap, SignInOptions, TapOptions
 from tests.patience import PATIENCE_S
 
 _OVER = (anyio.BrokenResourceError, anyio.EndOfStream, anyio.IncompleteRead)
@@ -84,12 +84,18 @@ class Tapped:
 
 @contextlib.asynccontextmanager
 async def tapped(
-    url: str, folder: Path, name: str = "demo", script: str = ""
+    url: str,
+    folder: Path,
+    name: str = "demo",
+    script: str = "",
+    sign_in: SignInOptions | None = None,
 ) -> AsyncIterator[Tapped]:
     """A tap to a server; its recording is complete after the context."""
     lines: list[str] = []
     rules = Script("faults.txt", read_rules(script), 1) if script else None
-    options = TapOptions(url, listen="127.0.0.1:0", name=name, data_dir=folder, script=rules)
+    options = TapOptions(
+        url, listen="127.0.0.1:0", name=name, data_dir=folder, script=rules, sign_in=sign_in
+    )
     tap = HttpTap(options, lines.append)
     await tap.open()
     stop = anyio.Event()
@@ -183,6 +189,13 @@ def response(body: bytes, *headers: str, status: str = "200 OK", kind: str = "")
     kind = kind or "application/json"
     lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", *headers]
     return "\r\n".join((*lines, f"Content-Length: {len(body)}", "", "")).encode() + body
+
+
+async def ask(tap: Tapped, body: bytes, *headers: str, line: str = "") -> bytes:
+    """Make a request on a connection of its own."""
+    async with client(tap.port) as peer:
+        await peer.write(request(tap.port, body, *headers, line=line))
+        return await peer.message()
 
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

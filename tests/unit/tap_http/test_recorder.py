@@ -15,6 +15,7 @@ from tests.unit.tap_http.tapped import (
     STREAM,
     Peer,
     Tapped,
+    ask,
     chunk,
     client,
     event,
@@ -41,13 +42,6 @@ def tick(progress: int) -> bytes:
 def ids_of(tap: Tapped) -> list[tuple[str, Any]]:
     """Of each request: its connection, and its id."""
     return [(where, message["id"]) for where, mark, message in tap.messages if mark == ">"]
-
-
-async def ask(tap: Tapped, body: bytes, *headers: str, line: str = "") -> bytes:
-    """Make a request on a connection of its own."""
-    async with client(tap.port) as peer:
-        await peer.write(request(tap.port, body, *headers, line=line))
-        return await peer.message()
 
 
 class Sessions:
@@ -354,7 +348,7 @@ async def test_a_server_that_asks_to_sign_in_is_reported_once(tmp_path: Path) ->
     assert answer.startswith(b"HTTP/1.1 401 "), "the server's answer is passed on"
     (line,) = tap.lines
     assert "requires sign-in with OAuth" in line
-    assert "HAR" in line
+    assert "--oauth" in line
     reported = [e for e in tap.events if e["event"] == "sign_in_required"]
     assert "resource_metadata" in reported[0]
     assert reported[1]["resource"] == "https://mcp.example.com/mcp"

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, likely
 from mcp_progress_monitor.catalogue.secrets import bare_url, replaced
+from mcp_progress_monitor.cli.asking.approval import require_approval
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import absolute
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.protocol.secrets import is_secret_setting
-from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition
 from mcp_progress_monitor.wording.servers import disabled
 
 if TYPE_CHECKING:
@@ -50,6 +51,21 @@ def saved_server(common: CommonOptions, name: str) -> CatalogueEntry:
         hint = f"To enable it: servers enable {shlex.quote(name)}"
         raise CommandFailed(ExitCode.USAGE, disabled(name, hint))
     return entry
+
+
+def oauth_client(common: CommonOptions, url: str, client_id: str | None) -> OAuthClient:
+    """The client that signs in at `url`: that of a saved server, unless `client_id` is another.
+
+    `CommandFailed` if that server is not approved.
+    """
+    for entry in saved_servers(common).entries():
+        server = entry.definition
+        if not isinstance(server, HttpDefinition) or server.auth != "oauth":
+            continue
+        if server.resource == url and client_id in {None, server.oauth.client_id}:
+            require_approval(server, common, "the saved servers")
+            return server.oauth
+    return OAuthClient(client_id=client_id)
 
 
 def configured_servers(path: Path, name: str | None) -> list[ServerDefinition]:

@@ -309,19 +309,9 @@ class HttpClient:
         `UserError` if that fails. Proxies and certificates are those of the system and the
         environment.
         """
-        try:
-            self._client = httpx2.AsyncClient(
-                headers=_encoded(headers),
-                cookies=http.cookiejar.CookieJar(_AsciiCookies()),
-                auth=auth,
-                verify=trusted(),
-                timeout=httpx2.Timeout(None, connect=self._limit_s),
-                limits=_LIMITS,
-                transport=Routes(route_through) if is_choice_needed() else None,
-                event_hooks={"request": [self._on_request], "response": [self._on_response]},
-            )
-        except (ImportError, ValueError, OSError, httpx2.InvalidURL) as error:
-            raise UserError(no_client(error, where)) from error
+        client = new_client(httpx2.Timeout(None, connect=self._limit_s), where, headers, auth)
+        client.event_hooks = {"request": [self._on_request], "response": [self._on_response]}
+        self._client = client
 
     async def close(self) -> None:
         if self._client is not None:
@@ -381,7 +371,7 @@ class HttpClient:
             details = no_client(error.cause, self._shown(request.url))
             self._end(made, f"not sent: {details.what}")
             raise UnreachableError(details) from error
-        except _NO_RESPONSE as error:
+        except NO_RESPONSE as error:
             failure = translated(error, self._shown(request.url), self._limit_s)
             self._end(made, f"broken: {failure}")
             raise failure from error
@@ -430,6 +420,34 @@ class HttpClient:
             self._record.ended(exchange, response.num_bytes_downloaded, "complete")
 
 
+def new_client(
+    timeout: httpx2.Timeout,
+    where: str,
+    headers: Mapping[str, str] | None = None,
+    auth: httpx2.Auth | None = None,
+) -> httpx2.AsyncClient:
+    """A client for requests to `where`, which follows no redirects; `UserError` if that fails."""
+    try:
+        return httpx2.AsyncClient(
+            headers=_encoded(headers or {}),
+            cookies=http.cookiejar.CookieJar(_AsciiCookies()),
+            auth=auth,
+            verify=trusted(),
+            timeout=timeout,
+            limits=_LIMITS,
+            transport=Routes(route_through) if is_choice_needed() else None,
+        )
+    except (ImportError, ValueError, OSError, httpx2.InvalidURL) as error:
+        raise UserError(no_client(error, where)) from error
+
+
+def is_token_refused(response: httpx2.Response) -> bool:
+    """Return whether a token is missing or refused, or lacks rights (RFC 6750, 3.1)."""
+    challenge = response.headers.get("WWW-Authenticate", "")
+    is_too_weak = response.status_code == 403 and "insufficient_scope" in challenge
+    return response.status_code == 401 or is_too_weak
+
+
 class _Retirement:
     """Closes a connection whose end is that of a body, before the client reuses it.
 
@@ -461,7 +479,7 @@ def route_through(proxy: str | None, limits: httpx2.Limits = _LIMITS) -> httpx2.
         raise NoRouteError(error) from error
 
 
-_NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
 class NoRouteError(Exception):

@@ -32,7 +32,11 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.sessions.connection.clocks import SIGN_IN_S
 from mcp_progress_monitor.sessions.transport.http import oauth_callback
-from mcp_progress_monitor.sessions.transport.http.client import read_answer, read_refusal
+from mcp_progress_monitor.sessions.transport.http.client import (
+    is_token_refused,
+    read_answer,
+    read_refusal,
+)
 from mcp_progress_monitor.sessions.transport.http.oauth_callback import (
     HOST,
     PATH,
@@ -406,7 +410,7 @@ class SignInAuth(httpx2.Auth):
                         outgoing = await _after(steps, response)
             self._sign(attempt)
             response = yield request
-            if not _is_refusal(response) or attempt.has_asked or not left:
+            if not is_token_refused(response) or attempt.has_asked or not left:
                 return
             await read_refusal(response)
             attempt.refusal = response
@@ -584,13 +588,6 @@ async def _after(
         return await steps.asend(response)
     except StopAsyncIteration:
         return None
-
-
-def _is_refusal(response: httpx2.Response) -> bool:
-    """Return whether a token is missing or refused, or lacks rights (RFC 6750, 3.1)."""
-    challenge = response.headers.get("WWW-Authenticate", "")
-    is_too_weak = response.status_code == 403 and "insufficient_scope" in challenge
-    return response.status_code == 401 or is_too_weak
 
 
 def _renewing(response: httpx2.Response) -> httpx2.Response:
