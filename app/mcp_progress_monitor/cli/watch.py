@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -28,6 +29,7 @@ from mcp_progress_monitor.signal_watch import stop_on_signal
 from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from mcp_progress_monitor.cli.common import CommonOptions
@@ -68,21 +70,27 @@ class Watch:
         return [] if isinstance(self.session, Engine) else self.session.errors
 
 
-class ServerLabels(dict["JobId", "str | int"]):
+class ServerLabels(Mapping["JobId", "str | int"]):
     """A job's number with its server and client: the label that lines show after its name."""
 
     def __init__(self, jobs: Jobs) -> None:
-        super().__init__()
         self._jobs = jobs
+        self._labels: dict[JobId, str] = {}
 
-    def get(self, job: JobId, default: object = None) -> str | int:
+    def __getitem__(self, job: JobId) -> str:
         """Return the label, made when the job is first shown."""
-        found = super().get(job)
-        if found is None:
+        label = self._labels.get(job)
+        if label is None:
             snapshot = self._jobs.snapshot(job)
             server = "" if snapshot is None else one_line(job_texts.server(snapshot), 40)
-            found = self[job] = f"{job} {server}".strip()
-        return found
+            label = self._labels[job] = f"{job} {server}".strip()
+        return label
+
+    def __iter__(self) -> Iterator[JobId]:
+        return iter(self._labels)
+
+    def __len__(self) -> int:
+        return len(self._labels)
 
 
 class WatchLines:
