@@ -118,7 +118,8 @@ def _texts(folder: Path) -> tuple[dict[Path, str], bool]:
             if len(texts) == MOST_FILES or size + length > MOST_BYTES:
                 return texts, False
             size += length
-            texts[path] = path.read_text(encoding="utf-8", errors="replace")
+            with path.open(encoding="utf-8", errors="replace") as file:
+                texts[path] = file.read(LARGEST)  # more than its size says, as in /proc
         except OSError:
             continue
     return texts, True

@@ -36,8 +36,10 @@ def _token(raw_string: str) -> re.Pattern[str]:
 
 _SCRIPT: Final = _token(r"`[^`\\]*(?:\\.[^`\\]*)*(?:`|\Z)")
 _GO: Final = _token(r"`[^`]*(?:`|\Z)")
-_PATTERN: Final = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\\n]){0,300}\]|[^/\\\n\[]){1,300}/[a-z]*")
+_PATTERN: Final = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\\n]){0,300}+\]|[^/\\\n\[]){1,300}+/[a-z]*")
 """A regular expression of JavaScript, which may hold quotation marks."""
+_FAILURES: Final = 2000
+"""Slashes of a text that begin no such expression, after which none is looked for."""
 _VALUES: Final = frozenset(")]}")
 """After these, or a word, a slash divides; elsewhere a regular expression begins."""
 _KEYWORDS: Final = frozenset({"return", "typeof", "case", "in", "of", "delete", "void", "throw"})
@@ -72,7 +74,7 @@ def go_tokens(text: str) -> list[Token]:
 def _tokens(text: str, token: re.Pattern[str]) -> list[Token]:
     ends = [match.start() for match in re.finditer("\n", text)]
     found: list[Token] = []
-    at = 0
+    at = failures = 0
     while match := token.search(text, at):
         kind = match.lastgroup or ""
         at = match.end()
@@ -80,7 +82,9 @@ def _tokens(text: str, token: re.Pattern[str]) -> list[Token]:
             continue
         value = match.group()
         if value == "/" and token is _SCRIPT and not _is_divided(found):
-            if over := _PATTERN.match(text, match.start()):
+            over = _PATTERN.match(text, match.start()) if failures < _FAILURES else None
+            failures += over is None
+            if over is not None:
                 at, kind = over.end(), "pattern"
         elif kind == "string":
             value = value[1:-1]

@@ -7,6 +7,7 @@ import pytest
 
 from mcp_progress_monitor.sources import definitions
 from mcp_progress_monitor.sources.definitions import find_definitions
+from tests.patience import allowed
 
 
 def _lines(folder: Path, *tools: str) -> dict[str, str]:
@@ -148,3 +149,13 @@ def test_hostile_code_is_read_in_linear_time(tmp_path: Path, piece: str) -> None
     began = time.process_time()
     find_definitions(tmp_path, {"work"})
     assert time.process_time() - began < 10.0
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["/[", "/\\", "[/=]"])
+def test_slashes_that_never_end_take_no_time(tmp_path: Path, piece: str) -> None:
+    text = piece * (300_000 // len(piece))
+    (tmp_path / "a.js").write_text(f"/* tool */ x = {text}")
+    began = time.process_time()
+    find_definitions(tmp_path, {"tool"})
+    assert time.process_time() - began < allowed(3)
