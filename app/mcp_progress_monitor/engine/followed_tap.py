@@ -86,6 +86,12 @@ class Tap:
         return as_tap(self._recording.header)
 
     @property
+    def owner(self) -> str:
+        """The process id of the tap, or else the name of the recording."""
+        pid = self.about.get("pid")
+        return str(pid) if type(pid) is int else run_of(self.path)
+
+    @property
     def parent_name(self) -> str:
         """The program that started the tap; empty if the system does not reveal it."""
         parent = self.about.get("parent")
@@ -146,9 +152,7 @@ class Tap:
 
     def _name_of(self, connection: str) -> str:
         """The name used here for a connection of the recording."""
-        pid = self.about.get("pid")
-        owner = str(pid) if type(pid) is int else run_of(self.path)
-        name = WatchedName.of(connection, owner, self.serial)
+        name = WatchedName.of(connection, self.owner, self.serial)
         self.labels[server_name(name.connection)] = name.label
         return name.connection
 

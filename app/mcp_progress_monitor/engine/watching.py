@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -105,6 +106,7 @@ class Watching:
         self.least_pause_s = 0.0
         """The least pause between two readings of all recordings; chosen by slow front ends."""
         self._passed_by: set[Path] = set()
+        self._serials: Counter[str] = Counter()
         self._woken: anyio.Event | None = None
 
     # Watched servers
@@ -318,8 +320,8 @@ class Watching:
             self._passed_by.add(path)
             _log.warning("a recording that is being written is not followed: %s", error)
             return
-        pid = tap.about.get("pid")
-        tap.serial += sum(other.about.get("pid") == pid for other in self._taps.values())
+        self._serials[tap.owner] += 1  # never one of a tap that was dropped: its jobs stay listed
+        tap.serial = self._serials[tap.owner]
         self._taps[path] = tap
 
     def _on_taken(self, tap: Tap, taken: TakenChunk) -> None:

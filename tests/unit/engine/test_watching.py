@@ -254,6 +254,21 @@ async def test_two_taps_of_one_server_are_kept_apart(live: Path) -> None:
         tap.end()
 
 
+async def test_a_process_id_that_is_always_the_same_never_gives_a_name_twice(
+    live: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in containers: each session is of process 7, and the oldest are dropped."""
+    monkeypatch.setattr("mcp_progress_monitor.engine.watching._ENDED_KEPT", 1)
+    async with Engine(watched=[live]) as engine:
+        for count in range(1, 6):
+            tap = HandTap(live, pid=7, when=time.time() + count)
+            tap.write(tap.opened(), tap.handshake(), tap.call(), tap.answer(), tap.closed())
+            await until(lambda: len(jobs_of(engine)) == count)  # noqa: B023
+            tap.end()
+            await until(lambda: not any(each.is_live for each in engine.watched.snapshots()))
+        assert len({job.server for job in jobs_of(engine)}) == 5
+
+
 async def test_the_end_of_the_lock_ends_the_session(live: Path) -> None:
     tap = HandTap(live)
     tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1))
