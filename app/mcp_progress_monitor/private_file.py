@@ -67,3 +67,15 @@ def put(
         with contextlib.suppress(OSError):
             made.unlink()
         raise
+
+
+def append(path: Path, size: int, content: bytes) -> None:
+    """Write `content` into a file at `size`, which becomes its end; an empty one is created.
+
+    `OSError` if that fails. A part may then have been written; the next call replaces it.
+    """
+    flags = (_NEW & ~os.O_EXCL) if size == 0 else (_NEW & ~(os.O_EXCL | os.O_CREAT))
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        file.truncate(size)
+        file.seek(size)
+        file.write(content)

@@ -14,7 +14,6 @@ import anyio
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.engine.followed_tap import Elsewhere
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.recording.growing import has_header
 from mcp_progress_monitor.recording.mirror import StreamMirror
 from mcp_progress_monitor.recording.spool import SpoolFolder
 from mcp_progress_monitor.recording.stream import ALIVE_S
@@ -62,20 +61,10 @@ class _Machine:
         self.woken = anyio.Event()
         self.scope = anyio.CancelScope()
         self.stderr = bytearray()
-        self._followed: set[str] = set()
 
     @property
     def name(self) -> str:
         return self.definition.name
-
-    def new_recordings(self) -> list[MirroredRecording]:
-        """The recordings whose header has come since the last call."""
-        there = self.mirror.recordings
-        if len(there) == len(self._followed):
-            return []
-        new = [run for run in there if run not in self._followed and has_header(there[run].path)]
-        self._followed.update(new)
-        return [there[run] for run in new]
 
 
 class Machines:
@@ -254,8 +243,8 @@ class Machines:
             if mirror.has_begun and machine.state is not MachineState.LIVE:
                 machine.error = None
                 self._turn(machine, MachineState.LIVE)
-            for recording in machine.new_recordings():
-                self._follow(machine, recording)
+            while mirror.begun:
+                self._follow(machine, mirror.begun.pop(0))
 
     def _follow(self, machine: _Machine, recording: MirroredRecording) -> None:
         elsewhere = Elsewhere(machine.name, recording.shift_s)

@@ -374,7 +374,8 @@ def began_of(header: JsonObject) -> tuple[float, float] | None:
     """Wall and monotonic time at which a recording began; None if its header has no valid one."""
     try:
         when = datetime.datetime.fromisoformat(header["started"]).timestamp()
-    except (KeyError, TypeError, ValueError, OverflowError):
+        datetime.datetime.fromtimestamp(when, datetime.UTC)  # in UTC it may be beyond the calendar
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return None
     return when, _micros(header.get("at")) / _MICRO
 

@@ -151,7 +151,7 @@ class RecordingsFolder:
         found: list[Path] = []
         followed = {_run_path(path) for path in known}
         with contextlib.suppress(OSError):
-            names = {entry.name for entry in os.scandir(self.path)}
+            names = {entry.name for entry in os.scandir(self.path) if _is_plain(entry)}
             began = "~" if since is None else _stamp(since)
             for run, path in _oldest_parts(self.path, names).items():
                 if run in followed:
@@ -291,6 +291,14 @@ def _files_in(folder: Path) -> list[_File]:
                     part, run = int(name["part"] or 1), _run_path(path)
                     found.append(_File(path, run, part, about.st_size, about.st_mtime))
     return found
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    """Return whether it is a file itself: a link may lead anywhere, and opening a pipe blocks."""
+    try:
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def _beside(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mcp_progress_monitor import formatting
+from mcp_progress_monitor import formatting, private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.files import began_of, now_line, read_header, read_now
 from mcp_progress_monitor.recording.format import HEADER, OVER, SUFFIX
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LONGEST_BANNER: Final = 64 * 1024
 """Bytes that a shell on another machine may print before a recording begins."""
 MOST_BYTES: Final = 8 * 1024**3
+MOST_FILES: Final = 20_000
 _MOST_RUNS: Final = 10_000
 _QUOTED: Final = 300
 _HEADER: Final = re.compile(rb"^" + re.escape(HEADER) + rb"[^\n]*\n", re.MULTILINE)
@@ -36,11 +37,12 @@ class MirroredRecording:
     """One recording of another machine: its file here, and whether it has ended there."""
 
     def __init__(self, folder: Path, place: StreamPlace, shift_s: float) -> None:
-        self.path: Final = _part_path(folder, place)
+        self.path = _part_path(folder, place)
         self.shift_s: Final = shift_s
         """What to add to its monotonic times for those of this machine."""
         self.is_over = False
         self.is_seen = True  # on the current connection
+        self.is_begun = False
         self.have = place._replace(offset=0)
         """The place up to which it is here."""
 
@@ -49,16 +51,24 @@ class StreamMirror:
     """Copies the recordings of a stream, over as many connections as it takes."""
 
     def __init__(
-        self, folder: Path, now: Callable[[], float], most_bytes: int = MOST_BYTES
+        self,
+        folder: Path,
+        now: Callable[[], float],
+        most_bytes: int = MOST_BYTES,
+        most_files: int = MOST_FILES,
     ) -> None:
-        """Write into `folder`, at most `most_bytes`; `now` is the monotonic time here."""
+        """Write into `folder`, within limits; `now` is the monotonic time here."""
         self.recordings: Final[dict[str, MirroredRecording]] = {}
+        self.begun: Final[list[MirroredRecording]] = []
+        """Those whose header has come, to be taken out by who follows them."""
         self.host = ""
         """The other machine's name for itself; empty until it is known."""
         self.size = 0
+        self._files = 0
         self._folder = folder
         self._now = now
         self._most_bytes = most_bytes
+        self._most_files = most_files
         self._since: tuple[float, float] | None = None
         self._distrusted: set[str] = set()
         self.begin()
@@ -98,7 +108,8 @@ class StreamMirror:
         begin = len(self._rest)
         self._rest += data
         if not self._has_begun:
-            if not self._begun():
+            if b"\n" not in data or not self._begun(self._rest.rfind(b"\n", 0, begin) + 1):
+                self._limit_banner()
                 return
             begin = 0
         end = self._rest.rfind(b"\n", begin)
@@ -119,12 +130,14 @@ class StreamMirror:
         """The beginning of what was printed instead of a stream."""
         return formatting.one_line(bytes(self._rest[:_QUOTED]).decode(errors="replace"), _QUOTED)
 
-    def _begun(self) -> bool:
-        """Skip what precedes the header; whether it was found."""
-        found = _HEADER.search(self._rest)
+    def _limit_banner(self) -> None:
+        if len(self._rest) > LONGEST_BANNER:
+            raise self._error("The command prints something else than a stream of recordings")
+
+    def _begun(self, at: int) -> bool:
+        """Skip what precedes the header, in the lines from `at` on; whether it was found."""
+        found = _HEADER.search(self._rest, at)
         if found is None:
-            if len(self._rest) > LONGEST_BANNER:
-                raise self._error("The command prints something else than a stream of recordings")
             return False
         line = bytes(found[0])
         if len(line) > _LONGEST_HEADER:
@@ -191,15 +204,25 @@ class StreamMirror:
         new = lines[have.offset - place.offset :]
         if not new:
             return
-        self.size += len(new)
-        if self.size > self._most_bytes:
+        if self.size + len(new) > self._most_bytes:
             raise self._error(f"The stream has more than {formatting.size(self._most_bytes)}")
+        if have.offset == 0:
+            self._begin_file(recording, place, new)
         try:
-            with _part_path(self._folder, place).open("ab", buffering=0) as file:
-                file.write(new)
+            private_file.append(_part_path(self._folder, place), have.offset, new)
         except OSError as error:
             raise UserError(spool_error(error, self._folder)) from error
+        self.size += len(new)
         recording.have = self._place
+
+    def _begin_file(self, recording: MirroredRecording, place: StreamPlace, new: bytes) -> None:
+        """Count a file, and list its recording with the first header. Lines always come whole."""
+        if self._files >= self._most_files:
+            raise self._error("The stream has too many files")
+        self._files += 1
+        if not recording.is_begun and new.startswith(HEADER):
+            recording.is_begun, recording.path = True, _part_path(self._folder, place)
+            self.begun.append(recording)
 
     def _error(self, what: str) -> UserError:
         return UserError(ErrorDetails(what, self.host, _STREAM_HINT, self.quoted()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import os
 from array import array
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -13,6 +14,11 @@ from mcp_progress_monitor.recording.index import Columns, FrameSource, Segment
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+
+
+def _open(path: str, flags: int) -> int:
+    """Open without waiting: in place of the file there may be a pipe by now."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 class FileBytes:
@@ -29,7 +35,7 @@ class FileBytes:
         """The bytes from `offset` on; fewer, or none, if they are gone or unreadable."""
         pieces: list[bytes] = []
         try:
-            with self._path.open("rb", buffering=0) as file:
+            with open(self._path, "rb", buffering=0, opener=_open) as file:
                 file.seek(offset)
                 while size > 0 and (piece := file.read(size)):
                     pieces.append(piece)

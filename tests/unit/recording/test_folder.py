@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from mcp_progress_monitor import private_file
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording.folder import LIVE, RecordingsFolder, part_path, run_of
 from mcp_progress_monitor.recording.format import header
@@ -338,6 +339,23 @@ def test_what_is_written_now_is_reported_by_its_lock(live: RecordingsFolder) -> 
         assert [live.is_written(path) for path in paths] == [True, True, False]
     assert live.written() == []
     assert RecordingsFolder(live.path / "none").written() == []
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes with names")
+def test_links_and_pipes_are_no_recordings_that_are_written(live: RecordingsFolder) -> None:
+    private_file.make_folder(live.path)
+    secret = live.path.parent / "secret"
+    secret.write_bytes(b"#mcp-recording {}\n")
+    (live.path / "a.mcprec").symlink_to(secret)
+    os.mkfifo(live.path / "b.mcprec")
+    holders = [RecordingsFolder(live.path) for _ in range(2)]
+    for holder, name in zip(holders, ("a", "b"), strict=True):
+        holder.begin(live.path / f"{name}.mcprec")
+    assert live.written() == []
+    assert live.written(since=0.0) == []
+    for holder in holders:
+        holder.end()
 
 
 def test_what_killed_taps_left_is_swept(folder: RecordingsFolder, live: RecordingsFolder) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording.mirror import LONGEST_BANNER, StreamMirror
 from mcp_progress_monitor.recording.stream import StreamMarks
+from tests.patience import allowed
 from tests.unit.recording.test_stream import Recording, Streamed
 
 if TYPE_CHECKING:
@@ -150,3 +153,81 @@ def test_lines_that_make_no_sense_are_ignored(tmp_path: Path, line: bytes) -> No
     mirror = _mirror(tmp_path)
     mirror.feed(_HEADER + line)
     assert not mirror.recordings
+
+
+def test_the_copies_are_for_their_owner_only(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.feed(_HEADER + f"#from {_RUN} 1 0\nabc\n".encode())
+    if sys.platform != "win32":
+        assert mirror.recordings[_RUN].path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+def test_a_copy_does_not_follow_a_link(tmp_path: Path) -> None:
+    mirror, other = _mirror(tmp_path), tmp_path / "other"
+    other.write_bytes(b"precious")
+    (tmp_path / "mirror" / f"{_RUN}.mcprec").symlink_to(other)
+    with pytest.raises(UserError, match="Cannot store"):
+        mirror.feed(_HEADER + f"#from {_RUN} 1 0\nabc\n".encode())
+    assert other.read_bytes() == b"precious"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit of POSIX stands for the full disk")
+def test_a_full_disk_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    import resource
+
+    mirror = _mirror(tmp_path)
+    start = _HEADER + f"#from {_RUN} 1 0\n".encode()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6, limits[1]))
+    try:
+        mirror.feed(start + b"abc\n")
+        with pytest.raises(UserError, match="Cannot store"):
+            mirror.feed(b"defghi\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    mirror.begin()
+    mirror.feed(start + b"abc\ndefghi\njkl\n")
+    assert mirror.recordings[_RUN].path.read_bytes() == b"abc\ndefghi\njkl\n"
+
+
+def test_a_stream_of_too_many_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mirror").mkdir()
+    mirror = StreamMirror(tmp_path / "mirror", lambda: 0.0, most_files=10)
+    parts = b"".join(f"#from {_RUN} {part} 0\nx\n".encode() for part in range(1, 20))
+    with pytest.raises(UserError, match="too many files"):
+        mirror.feed(_HEADER + parts)
+    assert len(list((tmp_path / "mirror").iterdir())) == 10
+
+
+def test_recordings_are_listed_once_their_header_is_there(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.feed(_HEADER + f"#from {_RUN} 1 0\n".encode())
+    assert not mirror.begun
+    mirror.feed(f"#from {_RUN} 3 0\n".encode() + _HEADER)  # the first parts were deleted there
+    (recording,) = mirror.begun
+    assert recording.path.read_bytes() == _HEADER
+    mirror.begun.clear()
+    mirror.feed(f"#from {_RUN} 4 0\n".encode() + _HEADER)
+    assert not mirror.begun
+
+
+@pytest.mark.parametrize("when", ["9999-12-31T23:59:59.999999+00:00", "0001-01-01T00:00:00+23:00"])
+def test_a_beginning_beyond_the_calendar_is_none(tmp_path: Path, when: str) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.feed(_HEADER.replace(b"2026-11-28T05:00:00+00:00", when.encode()))
+    assert _marks(mirror) == ({}, None)
+
+
+def test_a_banner_that_comes_byte_by_byte_takes_no_time(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    began = time.process_time()
+    for _ in range(LONGEST_BANNER):
+        mirror.feed(b"x")
+    assert time.process_time() - began < allowed(3)
+    mirror.begin()
+    for at in range(len(_HEADER)):
+        mirror.feed((b"x\n" + _HEADER)[at : at + 1])
+    assert not mirror.has_begun
+    mirror.feed(_HEADER[-2:])
+    assert mirror.host == "box"
