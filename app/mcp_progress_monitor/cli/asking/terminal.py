@@ -17,7 +17,7 @@ from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.formatting import elide, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
     from typing import TextIO
 
 _POLL_S = 0.05
@@ -53,9 +53,18 @@ class Keyboard:
         return line.decode(self._stream.encoding or "utf-8", "replace").rstrip("\r")
 
     async def secret(self) -> str:
-        """The next line, which the terminal does not show; `HungUpError` at the end of input."""
+        """The next line, to be read while `hidden`; `HungUpError` at the end of input."""
+        return await (self._console_secret() if sys.platform == "win32" else self.line())
+
+    @contextlib.contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Keep the terminal from showing what is typed; `HungUpError` if it cannot.
+
+        A Windows console shows no keys that are read one by one.
+        """
         if sys.platform == "win32":
-            return await self._console_secret()
+            yield
+            return
         import termios
 
         descriptor = self._stream.fileno()
@@ -67,7 +76,7 @@ class Keyboard:
         except (OSError, termios.error) as error:
             raise HungUpError from error
         try:
-            return await self.line()
+            yield
         finally:
             with contextlib.suppress(OSError, termios.error):  # the terminal is gone
                 termios.tcsetattr(descriptor, termios.TCSADRAIN, usual)
@@ -188,13 +197,17 @@ class Dialogue:
             self._errors.text("\n")  # so that the next text starts a line
             raise
 
-    async def ask_secret(self, prompt: str) -> str:
-        """Ask for a line that is not shown; `HungUpError` at the end of input."""
-        self._errors.text(f"  {visible(prompt)}: ")
-        try:
-            return await self._keyboard.secret()
-        finally:
-            self._errors.text("\n")
+    async def ask_secrets(self, prompts: Iterable[str]) -> list[str]:
+        """Ask for a line for each prompt, none of them shown; `HungUpError` at the end of input."""
+        answers = []
+        with self._keyboard.hidden():  # before the first prompt: some type or paste at once
+            for prompt in prompts:
+                self._errors.text(f"  {visible(prompt)}: ")
+                try:
+                    answers.append(await self._keyboard.secret())
+                finally:
+                    self._errors.text("\n")
+        return answers
 
     async def choose(self, prompt: str, choices: Sequence[str], *, default: str = "") -> str:
         """Ask until the answer is one of `choices`, which start with different letters."""

@@ -417,7 +417,8 @@ class Visit:
         dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
         with self._front.quiet(), contextlib.suppress(HungUpError):
             dialogue.begin(f"To connect, {one_line(server, _NAME)} needs:")
-            return {name: await dialogue.ask_secret(one_line(name, _NAME)) for name in names}
+            entered = await dialogue.ask_secrets(one_line(name, _NAME) for name in names)
+            return dict(zip(names, entered, strict=True))
         return None
 
     def exit_code(self) -> ExitCode:

@@ -51,7 +51,7 @@ class SecretsAtConnect:
                 if self._prompt is None:
                     raise UserError(_nobody(server, names))
                 entered = None if is_asked_already else await self._prompt(server, names)
-                if entered is None:
+                if entered is None or not all(entered.get(name) for name in names):
                     raise UserError(_not_entered(server, names))
                 held.update(entered)
         finally:

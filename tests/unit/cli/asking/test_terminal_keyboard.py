@@ -9,7 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.cli.asking.terminal import HungUpError, Keyboard, terminal_of_user
+from mcp_progress_monitor.cli.asking.terminal import (
+    Dialogue,
+    HungUpError,
+    Keyboard,
+    terminal_of_user,
+)
 
 pytestmark = [
     pytest.mark.anyio,
@@ -111,3 +116,20 @@ async def test_without_a_terminal_there_is_nobody(
         monkeypatch.setattr(sys, "stderr", desk.stream)
         monkeypatch.setattr(sys, name, stream)
         assert terminal_of_user() is None
+
+
+async def test_a_secret_is_hidden_before_its_prompt_is_shown(desk: Desk) -> None:
+    import termios
+
+    seen: list[tuple[str, bool]] = []
+
+    class Errors:
+        def text(self, text: str) -> None:
+            seen.append((text, bool(termios.tcgetattr(desk.stream.fileno())[3] & termios.ECHO)))
+
+    errors: Any = Errors()
+    desk.type("one\ntwo\n")
+    answers = await Dialogue(errors, desk.keyboard).ask_secrets(["KEY", "PIN"])
+    assert answers == ["one", "two"]
+    assert seen == [("  KEY: ", False), ("\n", False), ("  PIN: ", False), ("\n", False)]
+    assert termios.tcgetattr(desk.stream.fileno())[3] & termios.ECHO

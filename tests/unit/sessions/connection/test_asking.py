@@ -74,6 +74,21 @@ async def test_who_cancels_is_not_asked_again_by_a_second_connect() -> None:
         secrets.require(DB, held)
 
 
+async def test_an_empty_answer_is_none() -> None:
+    user, held = User(), dict[str, str]()
+    secrets = SecretsAtConnect(user)
+
+    async def connect() -> None:
+        with pytest.raises(UserError, match="KEY, PIN not entered"):
+            await secrets.ask(DB, held)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(connect)
+        await anyio.wait_all_tasks_blocked()
+        user.answer({"KEY": "k", "PIN": ""})
+    assert held == {}
+
+
 async def test_two_servers_are_asked_for_one_after_the_other() -> None:
     user, other = (
         User(),
