@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from mcp_progress_monitor.engine.call import CallSeries
@@ -112,9 +113,9 @@ class SaveLoops:
         async with anyio.create_task_group() as calling:  # they go on when the loop is stopped
             try:
                 with loop.scope:
-                    await self._note(loop)
                     watch = SaveWatch(plan.files, UNEDITED, loop.note_saved, loop.scope)
                     self._connector.watch_saves(loop.reconnecting, watch)
+                    await self._note(loop)
                     await self._serve(loop, calling)
             finally:
                 leave()
@@ -200,7 +201,8 @@ class SaveLoops:
         before = self._manager.snapshot(loop.name).on_save
         if before is None or not waits_for:
             found = watching(self._manager.newest(loop.name), loop.plan.files)
-            number = await anyio.to_thread.run_sync(count_files, found)
+            number = await anyio.to_thread.run_sync(count_files, found, abandon_on_cancel=True)
+            await anyio.lowlevel.checkpoint_if_cancelled()  # the server may have been removed
         else:
             number = before.file_count
         state = OnSave(number, loop.plan.files.paths, waits_for)

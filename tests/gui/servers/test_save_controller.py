@@ -11,7 +11,9 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 
 from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.gui.calls.memory import SavedCall
 from mcp_progress_monitor.gui.jobs.compare import ComparisonSection
+from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.commands import ON_SAVE
 from mcp_progress_monitor.gui.servers.save_dialog import SaveDialog
@@ -155,3 +157,15 @@ async def test_the_status_bar_says_what_is_watched(data_dir: Path, tmp_path: Pat
     async with watching(data_dir, tmp_path / "server.py") as program:
         text = f"Watching 1 file in {tmp_path.name}"
         await until(lambda: text in program.window.statusBar().text)  # type: ignore[attr-defined]
+
+
+async def test_saved_streams_and_methods_of_other_versions_are_not_called_again(
+    data_dir: Path,
+) -> None:
+    saved = [
+        SavedCall("", title, "plain", method, "echo", {})._asdict()
+        for title, method in (("A", "tools/call"), ("B", "events/stream"), ("C", "later/method"))
+    ]
+    Preferences(data_dir).keep_json("saved-calls", {"calls": saved})
+    async with running(data_dir) as program:
+        assert [title for title, _ in program.calls.saved_calls("plain")] == ["A"]

@@ -90,3 +90,15 @@ def test_the_plan_is_what_was_chosen(
 def test_several_places_are_divided_as_in_a_path(dialog: SaveDialog) -> None:
     dialog.paths.setText(os.pathsep.join((str(Path("/a")), " ", str(Path("/b")))))
     assert dialog.files.paths == (str(Path("/a")), str(Path("/b")))
+
+
+def test_a_saved_call_of_a_tool_that_is_not_listed_is_warned_of(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    server = ServerSnapshot("s", StdioDefinition(name="s", command="x"))
+    saved = (("Drop it", (DROP,)), ("Read it", (Call("s", "resources/read", {"uri": "a:b"}),)))
+    dialog = expose(qtbot, SaveDialog(server, FILES, saved, appearance))
+    dialog.again.setCurrentIndex(1)
+    assert "drop" in dialog.warning.text()
+    dialog.again.setCurrentIndex(2)
+    assert not dialog.warning.isVisible()

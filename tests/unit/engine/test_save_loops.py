@@ -1,5 +1,6 @@
 """When a saved file restarts a server, and when it waits; without files and processes."""
 
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -202,3 +203,28 @@ async def test_a_server_that_the_user_disconnects_stays_so(state: ServerState) -
         stage.moved()
         await anyio.sleep(0.05)
         assert not stage.restarts
+
+
+async def test_a_server_that_is_removed_while_its_files_are_counted_ends_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage, counted = Stage(), threading.Event()
+
+    def count(*_: object) -> int:
+        counted.wait(5)
+        return 1
+
+    def gone(*_: object) -> None:
+        raise UserError(ErrorDetails("No such server"))
+
+    monkeypatch.setattr("mcp_progress_monitor.engine.source_files.count_files", count)
+    plan = SavePlan(FileWatch(is_on=True, paths=("/srv",)), ())
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stage.loops.run, "s", plan, list[int]().append, stage.errors.append)
+        await anyio.wait_all_tasks_blocked()
+        monkeypatch.setattr(stage, "note_on_save", gone)
+        monkeypatch.setattr(stage, "names", list)
+        if stage.watch is not None:
+            stage.watch.scope.cancel()
+        counted.set()
+    assert stage.errors == []

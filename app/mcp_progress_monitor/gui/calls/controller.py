@@ -308,16 +308,20 @@ class CallsController(QObject):
         return state.get("arguments")
 
     def saved_calls(self, server: str) -> list[tuple[str, tuple[Call, ...]]]:
-        """Return the calls on a server that the user saved, and those of each folder, by title."""
+        """Return the calls on a server that the user saved, and those of each folder, by title.
+
+        Streams of events are left out: they do not end, and other versions' methods.
+        """
         from mcp_progress_monitor.gui.calls.offers import OfferKind, unlisted
 
         saved = SavedCalls()
         form = None if self._call is None else self._call.form
         kept = self._preferences.json_of("saved-calls") if form is None else form.saved.state()
         saved.restore(kept)
+        ending = {kind.value for kind in OfferKind} - {OfferKind.EVENT.value}
         found: dict[str, tuple[Call, ...]] = {}
         for each in saved:
-            if each.server != server:
+            if each.server != server or each.method not in ending:
                 continue
             params = unlisted(OfferKind(each.method), each.name).params(each.arguments)
             call = (Call(server, each.method, params),)

@@ -106,7 +106,7 @@ class SaveController(QObject):
         if self._dialog is None:
             return
         found = watching(self._dialog.server.definition, files)
-        number = await anyio.to_thread.run_sync(count_files, found)
+        number = await anyio.to_thread.run_sync(count_files, found, abandon_on_cancel=True)
         if self._dialog is not None:
             self._dialog.show_count(files, number)
 

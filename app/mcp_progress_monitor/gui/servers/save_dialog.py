@@ -128,12 +128,10 @@ class SaveDialog(QDialog):
     def _warn(self) -> None:
         """Name the tools that would be called again although that may destroy something."""
         calls: tuple[Call, ...] | None = self.again.currentData()
-        names = None if calls is None else {_tool_of(call) for call in calls}
-        risky = [
-            tool.name
-            for tool in self.server.tools
-            if tool.may_destroy and (names is None or tool.name in names)
-        ]
+        listed = {tool.name: tool.may_destroy for tool in self.server.tools}
+        names = listed if calls is None else dict.fromkeys(map(_tool_of, calls))
+        # Nothing is known of a tool that is not listed: the protocol assumes that it may.
+        risky = [name for name in names if name is not None and listed.get(name, True)]
         self.warning.setText(_warning(risky) if risky else "")
         self.warning.setVisible(bool(risky))
 
@@ -157,8 +155,8 @@ class SaveDialog(QDialog):
         self.accept()
 
 
-def _tool_of(call: Call) -> str:
-    return str(call.params.get("name")) if call.method == CALL_TOOL else ""
+def _tool_of(call: Call) -> str | None:
+    return str(call.params.get("name")) if call.method == CALL_TOOL else None
 
 
 def _warning(tools: Iterable[str]) -> str:
