@@ -196,8 +196,11 @@ def has_url(row: ClientRow) -> bool:
     )
 
 
-def url_state_text(address: str) -> str:
-    return "watched" if address else "not watched"
+def url_state_text(address: str | None) -> str:
+    """The state of a URL's tap: it has no `address` yet while it starts, None if there is none."""
+    if address is None:
+        return "not watched"
+    return "watched" if address else "starting…"
 
 
 def address_text(client: McpClient, address: str) -> str:

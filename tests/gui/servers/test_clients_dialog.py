@@ -1,5 +1,6 @@
 """Servers of all clients: seen, ticked and asked for; the dialog reads and changes nothing."""
 
+import dataclasses
 import json
 import sys
 from collections.abc import Sequence
@@ -433,13 +434,22 @@ def test_both_commands_let_the_keyboard_begin_at_their_column(empty: ClientsDial
     assert empty.watch_request() == WatchRequest()
 
 
-def test_ticks_for_importing_stay_when_taps_were_changed(
+def test_ticks_stay_when_servers_were_imported_or_changed(
     dialog: ClientsDialog, file: Path, catalogue: Catalogue
 ) -> None:
     dialog.tick("weather", WATCH, is_on=True)
     dialog.show_found(FoundClients([read(file, catalogue)], {}, saved(catalogue)))
     assert [request.names for request in dialog.imports()] == [("weather",)]
-    assert dialog.watch_request() == WatchRequest()
+    assert [each.name for each in dialog.watch_request().watch] == ["weather"]
+
+
+def test_what_was_ticked_and_is_now_watched_is_not_changed_again(empty: ClientsDialog) -> None:
+    empty.show_found(clients(PLAIN, ON))
+    empty.tick("plain", WATCH, is_on=True)
+    empty.tick("on", WATCH, is_on=False)
+    watched = dataclasses.replace(PLAIN, tap=ON.tap)
+    empty.show_found(clients(watched, dataclasses.replace(ON, tap=None)))
+    assert empty.watch_request() == WatchRequest()
 
 
 def test_enter_changes_and_imports_nothing(qtbot: QtBot, appearance: Appearance) -> None:

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import anyio.to_thread
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.engine.url_taps import UrlTapOrder
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.clients_dialog import ClientsDialog
+from mcp_progress_monitor.gui.servers.url_taps_controller import UrlTapsController
 from mcp_progress_monitor.gui.window_commands import WATCH
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
 from tests.gui.programs import until
@@ -23,6 +25,7 @@ from tests.gui.saved import running
 
 pytestmark = pytest.mark.anyio
 WATCHED = 2
+RECURSIVE = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
 
 
 @pytest.fixture
@@ -80,6 +83,29 @@ async def test_a_ticked_url_has_a_tap_whose_address_can_be_copied(
 
 def recordings(data_dir: Path) -> list[Path]:
     return list((data_dir / "recordings" / "live").glob("*web*"))
+
+
+async def test_a_tap_that_starts_stays_ticked_and_may_be_ticked_again_while_it_ends(
+    data_dir: Path, isolated_home: Path, server: socket.socket
+) -> None:
+    url = f"http://127.0.0.1:{server.getsockname()[1]}/mcp"
+    configure(isolated_home, url)
+    usual = f"http://127.0.0.1:{TapAddresses(url).usual_port}/mcp"
+    async with running(data_dir) as program:
+        dialog = await opened(program)
+        (item,) = dialog.tree.findItems("web", RECURSIVE)
+        dialog.tick("web", WATCHED, is_on=True)
+        (taps,) = program.window.findChildren(UrlTapsController)
+        dialog.show_addresses(taps.addresses)  # as when another one begins
+        assert item.checkState(WATCHED) is Qt.CheckState.Checked
+        assert item.text(WATCHED) == "starting…"
+        await until(lambda: usual in dialog.note.text())
+        dialog.tick("web", WATCHED, is_on=False)
+        dialog.tick("web", WATCHED, is_on=True)
+        assert not dialog.note.text()
+        await until(lambda: usual in dialog.note.text())
+        assert item.checkState(WATCHED) is Qt.CheckState.Checked
+        assert is_open(usual)
 
 
 async def test_the_taps_end_with_the_window(

@@ -203,13 +203,13 @@ class ClientsDialog(QDialog):
     # What is shown
 
     def show_found(self, found: FoundClients) -> None:
-        """Show all servers, and tick those in `found.wanted`; other ticks for importing stay."""
+        """Show all servers, and tick those in `found.wanted`; what the user has ticked stays."""
         self.about.setText(_ABOUT if found.is_recorded else f"{_ABOUT}\n{RECORDING_IS_OFF}")
         chosen = {path: file for path, file in self._files.items() if path not in self._found}
         self._found = {file.path for file in found.files}
         self._files = {file.path: file for file in found.files} | chosen
         self._live, self._saved = found.live, found.saved
-        self._fill(self._ticked(_ADD), {})
+        self._fill(self._ticked(_ADD), self._changed_watches())
         self._tick_wanted(found)
         self._ask()
 
@@ -284,7 +284,7 @@ class ClientsDialog(QDialog):
         self._show_note(visible(shown, keep_line_ends=True), Tone.BAD if failed else Tone.GOOD)
 
     def show_addresses(self, addresses: Mapping[Key, str], changed: Key | None = None) -> None:
-        """Show the addresses of the taps that run for servers with a URL.
+        """Show the addresses of the taps of servers with a URL, empty while they start.
 
         With `changed`, the one that has just begun or ended.
         """
@@ -292,10 +292,10 @@ class ClientsDialog(QDialog):
         self.tree.blockSignals(True)
         for key, item in self._items.items():
             if has_url(self._rows[key]):
-                address = addresses.get(key, "")
+                address = addresses.get(key)
                 item.setText(_WATCH, url_state_text(address))
-                item.setToolTip(_WATCH, plain_tip(address))
-                item.setCheckState(_WATCH, _state(is_on=bool(address)))
+                item.setToolTip(_WATCH, plain_tip(address or ""))
+                item.setCheckState(_WATCH, _state(is_on=address is not None))
         self.tree.blockSignals(False)
         self._show_current()
         if changed in self._items:
@@ -324,19 +324,22 @@ class ClientsDialog(QDialog):
 
     def watch_request(self) -> WatchRequest:
         """The changes requested by the check boxes."""
-        ticked = [
-            (self._rows[key].tap, is_on)
-            for key, is_on in self._ticked(_WATCH).items()
-            if not has_url(self._rows[key])
-        ]
-        changed = [
-            (tap, is_on) for tap, is_on in ticked if tap is not None and is_on is (tap.tap is None)
-        ]
+        changed = [(self._rows[key].tap, is_on) for key, is_on in self._changed_watches().items()]
         return WatchRequest(
-            tuple(tap for tap, is_on in changed if is_on),
-            tuple(tap for tap, is_on in changed if not is_on),
+            tuple(tap for tap, is_on in changed if is_on and tap is not None),
+            tuple(tap for tap, is_on in changed if not is_on and tap is not None),
             self.requests_progress.isChecked(),
         )
+
+    def _changed_watches(self) -> dict[Key, bool]:
+        """The check boxes for watching that differ from the clients' files."""
+        return {
+            key: is_on
+            for key, is_on in self._ticked(_WATCH).items()
+            if not has_url(self._rows[key])
+            and (tap := self._rows[key].tap) is not None
+            and is_on is (tap.tap is None)
+        }
 
     def row(self, key: Key) -> ClientRow | None:
         return self._rows.get(key)

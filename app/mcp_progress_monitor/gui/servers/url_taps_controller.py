@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class UrlTapsController(QObject):
-    """The taps by the key of their server; `addresses` has those that listen."""
+    """The taps by the key of their server; `addresses` has an empty one while a tap starts."""
 
     changed = Signal(object)  # the key of a server whose tap listens or has ended
 
@@ -34,19 +34,28 @@ class UrlTapsController(QObject):
         self._tasks = tasks
         self._report = report
         self._taps: dict[Key, UrlTap] = {}
+        self._next: dict[Key, UrlTapOrder] = {}  # each begins when the one before has left its port
         self.addresses: Final[dict[Key, str]] = {}
 
     def start(self, key: Key, order: UrlTapOrder) -> None:
-        from mcp_progress_monitor.engine.url_taps import UrlTap
-
-        if key not in self._taps:
-            tap = UrlTap(order, partial(self._on_open, key), self._report)
-            self._taps[key] = tap
-            self._tasks.start(f"tap of {order.name}", self._run, key, tap)
+        if key not in self.addresses:
+            self.addresses[key] = ""
+            if key in self._taps:
+                self._next[key] = order
+            else:
+                self._begin(key, order)
 
     def stop(self, key: Key) -> None:
+        self.addresses.pop(key, None)
+        self._next.pop(key, None)
         if key in self._taps:
             self._taps[key].stop()
+
+    def _begin(self, key: Key, order: UrlTapOrder) -> None:
+        from mcp_progress_monitor.engine.url_taps import UrlTap
+
+        tap = self._taps[key] = UrlTap(order, partial(self._on_open, key), self._report)
+        self._tasks.start(f"tap of {order.name}", self._run, key, tap)
 
     async def _run(self, key: Key, tap: UrlTap) -> None:
         error: ErrorDetails | None = None
@@ -56,11 +65,16 @@ class UrlTapsController(QObject):
             error = ended.details
         finally:
             del self._taps[key]
-            self.addresses.pop(key, None)
-            self.changed.emit(key)
+            following = self._next.pop(key, None)
+            if following is not None:
+                self._begin(key, following)
+            else:
+                self.addresses.pop(key, None)
+                self.changed.emit(key)
         if error is not None:
             self._report(error)
 
     def _on_open(self, key: Key, address: str) -> None:
-        self.addresses[key] = address
-        self.changed.emit(key)
+        if key in self.addresses and key not in self._next:  # else it is being stopped
+            self.addresses[key] = address
+            self.changed.emit(key)
