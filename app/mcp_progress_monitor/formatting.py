@@ -42,6 +42,8 @@ The joiners U+200C and U+200D stay: scripts and emoji need them.
 """
 _SHORT_ESCAPES: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _MARKDOWN: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@&"})
+_LINKS: Final = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
+"""Characters that make a link of a bare address on GitHub."""
 _SUMMARY_DEPTH: Final = 2
 _SUMMARY_ITEMS: Final = 12
 _SUMMARY_STRING: Final = 60
@@ -289,7 +291,7 @@ def _escape_but_lines(match: re.Match[str]) -> str:
 
 def markdown(text: str) -> str:
     """Text of one line as Markdown that shows it as it is."""
-    return visible(text).translate(_MARKDOWN)
+    return _LINKS.sub(r"\\\g<0>", visible(text).translate(_MARKDOWN))
 
 
 def elide(text: str, limit: int) -> str:

@@ -49,6 +49,11 @@ def test_text_of_a_server_is_no_markdown() -> None:
     assert [line for line in text.splitlines() if line.startswith("#")] == [text.splitlines()[0]]
 
 
+def test_an_address_of_a_server_is_no_link() -> None:
+    text = issue(b"x", "see https://evil.example and www.evil.example")
+    assert "see https\\://evil.example and www\\.evil.example" in text
+
+
 def test_a_long_message_is_shortened_and_says_so() -> None:
     text = issue(b"x" * 5000)
     assert "Message no. 7, truncated:" in text
