@@ -138,6 +138,8 @@ def _options(folder: Path) -> list[str]:
         patterns = filter(None, map(str.strip, recordings.splitlines()))
         found = (sorted(glob.glob(each, recursive=True)) for each in patterns)  # noqa: PTH207  # also absolute ones
         files = [file for each in found for file in each]
+        # A name that begins as an option is none: whoever opens a pull request names files.
+        files = [f"./{file}" if file.startswith("-") else file for file in files]
         if not files:
             raise ValueError(f"no file matches {recordings!r}")
         return [*command, *files]

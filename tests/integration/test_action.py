@@ -182,8 +182,10 @@ def test_a_configuration_recordings_and_options_are_taken(job: Job) -> None:
     code = job.run(config=".mcp.json", server="my files", fail_on="never", options="--tool copy")
     assert code == 0, job.log
     recording = Path(job.outputs["folder"]) / "session.mcprec"
-    shutil.copy(recording, job.workspace / "a b.mcprec")
+    for name in ("a b.mcprec", "--output=hacked.mcprec"):
+        shutil.copy(recording, job.workspace / name)
     assert job.run(recordings="*.mcprec\n", source="") == 7
+    assert not (job.workspace / "hacked.mcprec").exists()
     shown = [line for line in job.commands if line.startswith("::error ")]
     assert shown[-1].startswith("::error title=PROG-3"), job.log
 
