@@ -53,7 +53,7 @@ class LiveTap(NamedTuple):
     """A tap that is recording; `client` is None if no installation started it.
 
     `is_orphan` is True if the client that started it is gone; `memory_bytes` is what its server
-    uses then, None if the system does not tell.
+    uses then.
     """
 
     name: str
@@ -113,8 +113,9 @@ def _live_tap(path: Path, begun_when: float) -> LiveTap | None:
             return found
         server_pid = json.loads(words[4]).get("pid")
         server = process_usage(server_pid) if type(server_pid) is int else None
-        memory = None if server is None else server.memory_bytes
-        return found._replace(is_orphan=True, memory_bytes=memory)
+        if server is None or server.parent != found.pid:
+            return found  # these ids are a container's, or its server has just ended
+        return found._replace(is_orphan=True, memory_bytes=server.memory_bytes)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 

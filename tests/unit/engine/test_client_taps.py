@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -95,14 +96,18 @@ def test_taps_that_run_now_are_known_by_their_lock(isolated_home: Path, tmp_path
 
 def test_a_tap_whose_client_is_gone_is_left_running(tmp_path: Path) -> None:
     live = tmp_path / "recordings" / "live"
-    taps = [HandTap(live, name, pid=os.getpid()) for name in ("left", "mine")]
-    for tap, client in zip(taps, (1, os.getppid()), strict=True):
-        own = tap.path.read_bytes()
-        tap.path.write_bytes(own.replace(b'"parent": 1', b'"parent": %d' % client))
-        tap.write(tap.event("opened", command="x", pid=os.getpid()))
-    left, mine = sorted(live_taps([tmp_path]), key=lambda tap: tap.name)
-    assert (left.is_orphan, mine.is_orphan) == (True, False)
-    assert (left.memory_bytes or 0) > 1_000_000
+    names = ("left", "mine", "of a container")
+    taps = [HandTap(live, name, pid=os.getpid()) for name in names]
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as server:
+        pids = ((1, server.pid), (os.getppid(), server.pid), (1, os.getpid()))
+        for tap, (client, pid) in zip(taps, pids, strict=True):
+            own = tap.path.read_bytes()
+            tap.path.write_bytes(own.replace(b'"parent": 1', b'"parent": %d' % client))
+            tap.write(tap.event("opened", command="x", pid=pid))
+        found = sorted(live_taps([tmp_path]), key=lambda tap: tap.name)
+        server.kill()
+    assert [each.is_orphan for each in found] == [True, False, False]
+    assert (found[0].memory_bytes or 0) > 100_000
 
 
 @pytest.mark.parametrize("content", [b"", b"#mcp-recording {", b"#mcp-recording {}\nx\n"])
