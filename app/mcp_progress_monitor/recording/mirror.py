@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_progress_monitor import formatting, private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.files import began_of, now_line, read_header, read_now
+from mcp_progress_monitor.recording.folder import part_path
 from mcp_progress_monitor.recording.format import HEADER, OVER, SUFFIX
 from mcp_progress_monitor.recording.reader import LONGEST_LINE
 from mcp_progress_monitor.recording.sources import StreamPlace, run_that_is_over
@@ -206,9 +207,9 @@ class StreamMirror:
             return
         if self.size + len(new) > self._most_bytes:
             raise self._error(f"The stream has more than {formatting.size(self._most_bytes)}")
-        if have.offset == 0:
-            self._begin_file(recording, place, new)
         try:
+            if have.offset == 0:
+                self._begin_file(recording, place, new)
             private_file.append(_part_path(self._folder, place), have.offset, new)
         except OSError as error:
             raise UserError(spool_error(error, self._folder)) from error
@@ -220,6 +221,7 @@ class StreamMirror:
         if self._files >= self._most_files:
             raise self._error("The stream has too many files")
         self._files += 1
+        private_file.make_folder(recording.path.parent)
         if not recording.is_begun and new.startswith(HEADER):
             recording.is_begun, recording.path = True, _part_path(self._folder, place)
             self.begun.append(recording)
@@ -229,5 +231,5 @@ class StreamMirror:
 
 
 def _part_path(folder: Path, place: StreamPlace) -> Path:
-    number = "" if place.part == 1 else f".{place.part}"
-    return folder / f"{place.run}{number}{SUFFIX}"
+    """A recording has a folder of its own: to open one lists what is beside it."""
+    return part_path(folder / place.run / f"{place.run}{SUFFIX}", place.part)

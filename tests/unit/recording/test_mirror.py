@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.recording.files import RecordingFaults, parts_of
 from mcp_progress_monitor.recording.mirror import LONGEST_BANNER, StreamMirror
 from mcp_progress_monitor.recording.stream import StreamMarks
 from tests.patience import allowed
@@ -46,7 +47,7 @@ def test_the_copies_are_the_same_to_the_byte(tmp_path: Path, size: int) -> None:
     mirror = _mirror(tmp_path)
     for begin in range(0, len(data), size):
         mirror.feed(bytes(data[begin : begin + size]))
-    copies = {path.read_bytes() for path in (tmp_path / "mirror").iterdir()}
+    copies = {path.read_bytes() for path in (tmp_path / "mirror").glob("*/*")}
     assert copies == {one.path.read_bytes(), two.path.read_bytes()}
     assert mirror.host
 
@@ -85,7 +86,7 @@ def test_further_parts_are_further_files(tmp_path: Path) -> None:
     stream.turn()
     mirror = _mirror(tmp_path)
     mirror.feed(bytes(stream.data))
-    names = sorted(path.name for path in (tmp_path / "mirror").iterdir())
+    names = sorted(path.name for path in (tmp_path / "mirror").glob("*/*"))
     assert names == [f"{_RUN}.2.mcprec", f"{_RUN}.mcprec"]
 
 
@@ -159,14 +160,26 @@ def test_the_copies_are_for_their_owner_only(tmp_path: Path) -> None:
     mirror = _mirror(tmp_path)
     mirror.feed(_HEADER + f"#from {_RUN} 1 0\nabc\n".encode())
     if sys.platform != "win32":
-        assert mirror.recordings[_RUN].path.stat().st_mode & 0o077 == 0
+        path = mirror.recordings[_RUN].path
+        assert (path.stat().st_mode | path.parent.stat().st_mode) & 0o077 == 0
+
+
+def test_opening_a_copy_takes_the_same_time_beside_thousands(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    head = _HEADER.replace(b"}}", b'}, "run": "%s"}' % _RUN.encode())
+    mirror.feed(_HEADER + b"".join(b"#from %032x 1 0\n" % run + head for run in range(3000)))
+    began = time.process_time()
+    for recording in mirror.begun[:300]:
+        assert len(parts_of(recording.path, RecordingFaults())) == 1
+    assert time.process_time() - began < allowed(1)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs links")
 def test_a_copy_does_not_follow_a_link(tmp_path: Path) -> None:
     mirror, other = _mirror(tmp_path), tmp_path / "other"
     other.write_bytes(b"precious")
-    (tmp_path / "mirror" / f"{_RUN}.mcprec").symlink_to(other)
+    (tmp_path / "mirror" / _RUN).mkdir()
+    (tmp_path / "mirror" / _RUN / f"{_RUN}.mcprec").symlink_to(other)
     with pytest.raises(UserError, match="Cannot store"):
         mirror.feed(_HEADER + f"#from {_RUN} 1 0\nabc\n".encode())
     assert other.read_bytes() == b"precious"
@@ -197,7 +210,7 @@ def test_a_stream_of_too_many_files_is_refused(tmp_path: Path) -> None:
     parts = b"".join(f"#from {_RUN} {part} 0\nx\n".encode() for part in range(1, 20))
     with pytest.raises(UserError, match="too many files"):
         mirror.feed(_HEADER + parts)
-    assert len(list((tmp_path / "mirror").iterdir())) == 10
+    assert len(list((tmp_path / "mirror").glob("*/*"))) == 10
 
 
 def test_recordings_are_listed_once_their_header_is_there(tmp_path: Path) -> None:
