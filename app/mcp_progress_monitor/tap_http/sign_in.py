@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _CONNECT_S: Final = 15.0
 _FIRST_S: Final = 10.0  # how long the server may take to answer the request that asks for sign-in
+_LONGEST: Final = 500  # characters of a report
 _NO_RESPONSE: Final = (*NO_RESPONSE, NoRouteError)
 _AUTHORIZATION: Final = "Authorization"
 _GRANT: Final = b"grant_type="  # in the form of a request for a token
@@ -105,7 +106,7 @@ class TapSignIn:
             )
             await response.aclose()
         except _NO_RESPONSE as error:
-            why = formatting.one_line(_reason(error, self._server.address))
+            why = formatting.one_line(_reason(error, self._server.address), _LONGEST)
             self._report(f"The server did not respond: {why}. {_LATER}.")
 
     async def answered(self, request: httpx2.Request, send: Send) -> httpx2.Response:
@@ -117,7 +118,8 @@ class TapSignIn:
         try:
             return await self._answered(request, send)
         except UserError as error:
-            text = formatting.one_line(error.details.as_text())
+            said = (error.details.as_line(), error.details.hint)
+            text = formatting.one_line(". ".join(filter(None, said)), _LONGEST)
             if text != self._reported:  # clients try again and again
                 self._reported = text
                 self._report(text)

@@ -237,6 +237,11 @@ async def test_an_authorization_server_that_is_down_is_reported_by_its_host() ->
         failure = await tap.failure()
     assert "the authorization server did not respond" in failure.what
     assert failure.where == ISSUER
+    (line,) = tap.lines
+    assert line == (
+        "Cannot sign in: the authorization server did not respond: The server refused the "
+        "connection: nothing is listening there. Check the network. The next request tries again."
+    )
 
 
 class Fixed(httpx2.Auth):
