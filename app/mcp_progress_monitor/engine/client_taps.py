@@ -107,7 +107,9 @@ def _live_tap(path: Path, begun_when: float) -> LiveTap | None:
         words = first.split(b" ", 4)
         connection = urllib.parse.unquote(words[2].decode())
         name = connection.rpartition("#")[0] or connection
-        found = LiveTap(name, tap.get("client"), int(tap["pid"]), path, begun_when)
+        client = tap.get("client")
+        client = client if isinstance(client, str) else None
+        found = LiveTap(name, client, int(tap["pid"]), path, begun_when)
         client_pid, now = tap.get("parent"), process_usage(found.pid)
         if tap.get("transport") != "stdio" or now is None or now.parent == client_pid:
             return found

@@ -110,6 +110,14 @@ def test_a_tap_whose_client_is_gone_is_left_running(tmp_path: Path) -> None:
     assert (found[0].memory_bytes or 0) > 100_000
 
 
+def test_a_client_that_is_no_text_is_unknown(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path / "recordings" / "live", client="Cursor")
+    tap.path.write_bytes(tap.path.read_bytes().replace(b'"client": "', b'"client": [1], "x": "'))
+    tap.write(tap.event("opened", command="x"))
+    (found,) = live_taps([tmp_path])
+    assert found.client is None
+
+
 @pytest.mark.parametrize("content", [b"", b"#mcp-recording {", b"#mcp-recording {}\nx\n"])
 def test_what_is_no_recording_of_a_tap_is_none(tmp_path: Path, content: bytes) -> None:
     live = record(tmp_path, "a", None)
