@@ -15,7 +15,7 @@ from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.gui.servers.machine_dialog import MachineDialog
 from mcp_progress_monitor.gui.window_commands import WATCH_MACHINE
 from tests.gui.programs import until
-from tests.gui.saved import running
+from tests.gui.saved import reported, running
 from tests.taps import HandTap
 from tests.unit.engine.test_machines import stream_command
 
@@ -100,6 +100,16 @@ async def test_a_changed_command_runs_only_once_it_is_approved(data_dir: Path, t
         dialog.accept()
         await until(lambda: "Live" in _rows(program)[0])
     tap.end()
+
+
+async def test_a_file_that_cannot_be_read_is_not_overwritten(data_dir: Path, there: Path) -> None:
+    (data_dir / "machines.json").write_text('{"machines": [')
+    async with running(data_dir) as program:
+        await until(lambda: "Cannot read the saved machines" in reported(program))
+        program._machines._on_watch_requested("box", ("/bin/sh", "-c", "exit 1"))  # noqa: SLF001
+        await until(lambda: "The machine is not saved" in reported(program))
+        assert "Watched · box" in _rows(program)[0]
+    assert (data_dir / "machines.json").read_text() == '{"machines": ['
 
 
 def test_the_dialog_proposes_a_name_and_examples(appearance: object, qtbot: object) -> None:

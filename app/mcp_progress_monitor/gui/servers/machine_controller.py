@@ -54,6 +54,7 @@ class MachineController(QObject):
         self._folder = folder
         self._report = report
         self._machines: dict[str, SavedMachine] = {}
+        self._is_restored = False
         self._dialog: MachineDialog | None = None
         self._consent: ConsentDialog | None = None
 
@@ -61,7 +62,8 @@ class MachineController(QObject):
         """Watch the saved machines again."""
         from mcp_progress_monitor.catalogue.machines import are_any
 
-        if are_any(self._folder):
+        self._is_restored = not are_any(self._folder)
+        if not self._is_restored:
             self._tasks.start("restore machines", self._restore)
 
     @carries_out(WATCH_MACHINE)
@@ -149,6 +151,7 @@ class MachineController(QObject):
         for machine in await anyio.to_thread.run_sync(read_machines, self._folder / FILE_NAME):
             name = unused_name(machine.name, self._machines)
             self._add(machine.model_copy(update={"name": name}))
+        self._is_restored = True
 
     def _add(self, machine: SavedMachine) -> None:
         definition = machine.definition
@@ -160,6 +163,10 @@ class MachineController(QObject):
     def _save(self) -> None:
         from mcp_progress_monitor.catalogue.machines import FILE_NAME, write_machines
 
+        if not self._is_restored:  # those in the file are not among ours
+            what, hint = "The machine is not saved", "Correct or delete the file, and restart."
+            self._report(ErrorDetails(what, str(self._folder / FILE_NAME), hint))
+            return
         try:
             write_machines(self._folder / FILE_NAME, self._machines.values())
         except UserError as error:
