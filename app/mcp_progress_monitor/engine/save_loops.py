@@ -145,8 +145,9 @@ class SaveLoops:
     async def _serve(self, loop: _Loop, calling: TaskGroup) -> None:
         while True:
             await loop.change()
-            if self._manager.snapshot(loop.name).state in _ENDED_BY_USER:
+            if loop.paths and self._manager.snapshot(loop.name).state in _ENDED_BY_USER:
                 loop.paths.clear()  # it is connected by hand, with the saved files
+                await self._note(loop)
             if not loop.paths:
                 continue
             running = 0 if loop.is_urgent else sum(not job.state.is_over for job in self._own(loop))

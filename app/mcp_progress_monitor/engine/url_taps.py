@@ -135,5 +135,5 @@ class UrlTap:
             why = (
                 getattr(error, "strerror", None) or str(error) or f"No answer within {_REACH_S:g} s"
             )
-            hint = "Check the URL and the network. The tap waits and retries nothing."
+            hint = "Check the URL and the network. The tap waits for the server."
             self._report(ErrorDetails(what, addresses.shown, hint, why))

@@ -52,6 +52,9 @@ class Navigation(QObject):
         window.traffic_pane.controller.job_wanted.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
+        self._rows = shown.jobs
+        self._again: JobId | None = None  # the newest call that ended, until it is shown
+        self._rows.rowsInserted.connect(self._open_again)
         self._help = Help(window, window.commands, window.data_dir)
 
     def _join_question_panel(self) -> None:
@@ -90,9 +93,16 @@ class Navigation(QObject):
 
     @Slot(object)
     def compare_again(self, job: JobId) -> None:
-        """Open a job that was called again, compared with the run before."""
-        self.reveal_job(job)
-        self._window.job_pane.open_comparison()
+        """Open a job that was called again, compared with the run before, once it is listed."""
+        self._again = job
+        self._open_again()
+
+    @Slot()
+    def _open_again(self) -> None:
+        if self._again is not None and self._rows.row_of(self._again) is not None:
+            job, self._again = self._again, None
+            self.reveal_job(job)
+            self._window.job_pane.open_comparison()
 
     @Slot(object, str)
     def show_message(self, number: int, notice: str) -> None:

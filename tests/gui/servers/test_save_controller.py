@@ -83,11 +83,14 @@ async def test_a_save_shows_the_call_compared_with_the_run_before(
     script = tmp_path / "server.py"
     async with watching(data_dir, script) as program:
         assert on_save(program) == OnSave(1, (str(tmp_path),))
+        program.window.filter_edit.setText("echo")
         await until_noticed(program, script, "edited")
         await until(lambda: len(program.engine.jobs.ids()) == 2)
         pane = program.window.job_pane
         await until(lambda: pane.comparison is not None and pane.comparison.isVisible())
         assert pane.job == 2
+        assert program.window.job_list.selected() == (2,)
+        assert program.window.filter_edit.text() == "echo"
         assert pane.comparison is not None
         assert '-        "text": "plain"' in texts(pane.comparison)
         assert '+        "text": "edited"' in texts(pane.comparison)
@@ -128,7 +131,7 @@ async def test_a_start_that_fails_is_shown_until_a_save_mends_it(
         assert "SyntaxError" in program.window.notices.errors()[0].detail
         edit(script, "mended")
         await until(lambda: len(program.engine.jobs.ids()) == 2)
-        assert not program.window.notices.errors()
+        await until(lambda: not program.window.notices.errors())
 
 
 async def test_it_is_turned_off_by_the_same_command(data_dir: Path, tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ async def looping(calls: tuple[Call, ...] | None = (CALL,)) -> AsyncIterator[Sta
     plan = SavePlan(FileWatch(is_on=True, paths=(str(Path(__file__).parent),)), calls)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stage.loops.run, "s", plan, ended.append, stage.errors.append)
-        await until(lambda: stage.watch is not None)
+        await until(lambda: stage.notes)
+        assert stage.watch is not None
         yield stage
         stage.loops.stop("s")
     assert stage.watch is None
@@ -201,7 +202,7 @@ async def test_a_server_that_the_user_disconnects_stays_so(state: ServerState) -
         stage.state = state
         stage.jobs.put(job(id=1, server="s", state=JobState.LOST))
         stage.moved()
-        await anyio.sleep(0.05)
+        await until(lambda: stage.notes[-1] and not stage.notes[-1].waits_for)
         assert not stage.restarts
 
 

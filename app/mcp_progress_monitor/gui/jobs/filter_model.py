@@ -127,6 +127,11 @@ class JobFilter(QSortFilterProxyModel):
         source = self.mapToSource(self.index(row, 0)).row() if self._is_partial else row
         return self._jobs.job_at(source)
 
+    @property
+    def jobs(self) -> JobsModel:
+        """All jobs, shown or not."""
+        return self._jobs
+
     def index_of(self, job: JobId) -> QModelIndex:
         """The first column of the row that shows a job; invalid if it is filtered out."""
         parent = self._jobs.parent_of(job) if self._jobs.is_folded(job) else None

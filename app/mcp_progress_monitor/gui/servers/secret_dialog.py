@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 60
 _WIDTH: Final = 280
-_PROMISE: Final = "Kept in memory until you disconnect the server. Saved nowhere."
+_PROMISE: Final = "Kept in memory until you disconnect the server, and never saved."
 
 
 class SecretDialog(QDialog):
