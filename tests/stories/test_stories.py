@@ -146,7 +146,7 @@ def test_10_another_client_is_watched_within_three_clicks(tmp_path: Path) -> Non
     (tmp_path / ".claude.json").write_text(json.dumps(servers))
     with person({**os.environ, "HOME": str(tmp_path)}, tmp_path / "data") as ada:
         ada.clicks_on("Watch the servers of Claude Code")
-        ada.clicks_on("files", "tree item", at=10)
+        ada.clicks_on("not watched", "tree item", at=10)
         ada.clicks_on("Change", "push button")
         ada.waits(lambda one: one.name.startswith("watched"), "watched")
         _takes(ada, clicks=3, keys=0)
