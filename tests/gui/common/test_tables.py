@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from mcp_progress_monitor.gui.common.tables import (
     _PADDING,
     EmptyText,
+    FlatHeader,
     PlainTable,
     RowHover,
     dress_rows,
@@ -178,6 +179,14 @@ def test_a_list_of_another_painter_says_why_it_is_empty(qtbot: QtBot) -> None:
     model.setStringList(["a"])
     QApplication.processEvents()
     assert len(inks()) == 1
+
+
+def test_titles_have_a_size_while_the_model_is_deleted(qtbot: QtBot) -> None:
+    view = QTreeView()
+    qtbot.addWidget(view)
+    header = FlatHeader(view)
+    view.setHeader(header)
+    assert header.sectionSizeFromContents(0).height() > 0
 
 
 def _wheel(view: QAbstractItemView) -> QEvent:

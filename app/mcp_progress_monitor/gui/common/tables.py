@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -236,7 +236,10 @@ class FlatHeader(QHeaderView):
 
     def sectionSizeFromContents(self, section: int) -> QSize:
         """The style's size, or what is painted if that is wider."""
-        size, model = super().sectionSizeFromContents(section), self.model()
+        size = super().sectionSizeFromContents(section)
+        model = cast("QAbstractItemModel | None", self.model())
+        if model is None:  # it was deleted first, as Qt does at the end of a window
+            return size
         title = model.headerData(section, self.orientation(), Qt.ItemDataRole.DisplayRole)
         painted = self.fontMetrics().horizontalAdvance(str(title or "")) + 2 * _PADDING + 2
         return size.expandedTo(QSize(painted, 0))
