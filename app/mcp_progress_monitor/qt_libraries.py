@@ -101,7 +101,7 @@ _SYSTEMS: Final = {
     "arch": ("Arch", "pacman -S"),
     "alpine": ("Alpine", "apk add"),
 }
-"""What users call each family, and its command to install packages."""
+"""Name of each family of systems, and its command to install packages."""
 _LIKE: Final = {"ubuntu": "debian", "rhel": "fedora", "centos": "fedora"}
 """Other names in `ID` and `ID_LIKE` of os-release."""
 

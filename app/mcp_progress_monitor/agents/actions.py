@@ -102,7 +102,7 @@ class Action:
         self.notes: list[str] = []
         """Notes for the agent, in our words."""
         self.remarks: list[str] = []
-        """Notes with words of its server, quoted."""
+        """Notes that quote its server."""
         self.error: ErrorDetails | None = None
         """Why it could not be done."""
         self.path: Path | None = None

@@ -53,7 +53,7 @@ class Source:
     def __init__(
         self, key: str, entry: RecordingEntry, is_shown: Callable[[str], bool] | None = None
     ) -> None:
-        """`UserError` if it cannot be read. What servers do that are not shown is no change."""
+        """`UserError` if it cannot be read. Servers that are not shown cause no changes."""
         self.key = key
         self.path = entry.path
         self.is_live = self.was_live = entry.is_in_use

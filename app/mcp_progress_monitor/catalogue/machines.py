@@ -36,7 +36,7 @@ _LONGEST_NAME: Final = 60
 
 
 class SavedMachine(Validated):
-    """A machine: its name here, and the words of its command."""
+    """A machine: its name here, and its command as arguments."""
 
     name: Annotated[str, Field(min_length=1)]
     command: Annotated[tuple[str, ...], Field(min_length=1)]

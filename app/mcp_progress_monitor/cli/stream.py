@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def print_stream(common: CommonOptions, order: StreamOrder) -> int:
-    """Print the stream until nobody reads it, or a signal."""
+    """Print the stream until its reader is gone or a signal comes."""
     output = sys.stdout.buffer
     if output.isatty():
         raise click.UsageError(

@@ -72,7 +72,7 @@ class CrashNotices(QObject):
             if crash is not None and crash.is_pending:
                 self._show(server, crash.notice, crash.connections, "The server was restarted.")
             elif crash is not None and crash.has_failed and server.on_save is not None:
-                self._bar.withdraw(crash.notice)  # the author has mended it
+                self._bar.withdraw(crash.notice)  # the author has fixed it
         elif server.state is ServerState.CLOSED:
             self._connected.pop(name, None)
         elif server.state in _DOWN or server.retry is not None:

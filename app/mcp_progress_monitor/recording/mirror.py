@@ -40,7 +40,7 @@ class MirroredRecording:
     def __init__(self, folder: Path, place: StreamPlace, shift_s: float) -> None:
         self.path = _part_path(folder, place)
         self.shift_s: Final = shift_s
-        """What to add to its monotonic times for those of this machine."""
+        """Difference from its monotonic times to those of this machine, in seconds."""
         self.is_over = False
         self.is_seen = True  # on the current connection
         self.is_begun = False
@@ -61,7 +61,7 @@ class StreamMirror:
         """Write into `folder`, within limits; `now` is the monotonic time here."""
         self.recordings: Final[dict[str, MirroredRecording]] = {}
         self.begun: Final[list[MirroredRecording]] = []
-        """Those whose header has come, to be taken out by who follows them."""
+        """Recordings whose header has come; whoever follows one takes it out."""
         self.host = ""
         """The other machine's name for itself; empty until it is known."""
         self.size = 0

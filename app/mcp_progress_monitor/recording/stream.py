@@ -113,7 +113,7 @@ class _Source:
         return _OURS.sub(b"-", taken) if b"#" in taken else taken
 
     def is_over(self) -> bool:
-        """Return whether all was read, and nobody writes it."""
+        """Return whether everything was read and no program writes it any more."""
         if not self._is_due():
             return False
         is_over = not (self._folder.is_written(self.path) or self.fill())

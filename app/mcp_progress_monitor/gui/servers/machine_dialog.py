@@ -38,7 +38,7 @@ class MachineDialog(QDialog):
     """A command with examples, and the name of the machine."""
 
     watch_requested = Signal(str, object)
-    """The name of the machine, and the words of the command."""
+    """The name of the machine, and its command as arguments."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class MachineDialog(QDialog):
         self.command.setFocus()
 
     def words(self) -> Sequence[str]:
-        """The words of the command; empty if there is none that can be run."""
+        """The command as arguments; empty if it cannot be run."""
         try:
             return split_command(self.command.text())
         except JsonInputError:
@@ -85,7 +85,7 @@ class MachineDialog(QDialog):
 
     @Slot()
     def _on_example(self) -> None:
-        """Fill in an example, with the word selected that is to be replaced."""
+        """Fill in an example, and select the word to replace."""
         text = next(EXAMPLES[name] for name in EXAMPLES if self.sender() is self._button_of(name))
         self.command.setText(text)
         self.command.setFocus()

@@ -194,7 +194,7 @@ class PlaceRows(QAbstractTableModel):
         return Beside(end, before, after, self._rows[last])
 
     def end_of_ticks(self, row: int) -> int:
-        """Return the place of the last message before the next that is no tick, from `row` on."""
+        """Return the last place of the run of ticks at `row`, with what is hidden in it."""
         while row < len(self._rows) and self.timeline.kind(self._rows[row]) is FrameKind.PROGRESS:
             row += 1
         return self._rows[row] - 1 if row < len(self._rows) else self.timeline.end - 1

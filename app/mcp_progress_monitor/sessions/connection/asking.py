@@ -28,7 +28,7 @@ class SecretsAtConnect:
     """
 
     def __init__(self, prompt: SecretPrompt | None = None) -> None:
-        """Without `prompt`, nobody can be asked."""
+        """Without `prompt`, secrets cannot be asked for."""
         self._prompt = prompt
         self._turn = anyio.Lock()
         self._servers: list[str] = []
@@ -58,7 +58,7 @@ class SecretsAtConnect:
             self._servers.remove(server)
 
     def require(self, definition: ServerDefinition, held: Mapping[str, str]) -> None:
-        """`UserError` if a secret is missing: what happens automatically asks nobody."""
+        """`UserError` if a secret is missing: automatic reconnects do not ask."""
         names = _missing(definition, held)
         if names:
             raise UserError(_not_entered(definition.name, names))
