@@ -31,10 +31,10 @@ _CLOCKS_DIFFER_S: Final = 5.0
 
 
 class Elsewhere(NamedTuple):
-    """The machine of a tap, by its name here, and what to add to its monotonic times."""
+    """The machine of a tap, by its name here; `shift_s` is what to add to its monotonic times."""
 
     machine: str
-    shift_s: float
+    shift_s: Callable[[], float]
 
 
 class Tap:
@@ -78,6 +78,7 @@ class Tap:
         self._chunk: Chunk | None = None
         self._receiver = ChunkReceiver(self.servers, self._on_taken, self._renumbered)
         self._closed: set[str] = set()
+        self._shifts: dict[int, int] = {}
         self._parent: str | None = None
 
     @property
@@ -159,12 +160,21 @@ class Tap:
     def _shift_us(self, part: RecordingPart) -> int:
         """The offset from a recording's times to our monotonic clock, in microseconds.
 
+        It changes when a machine, this or another, has slept while the other one did not.
+        """
+        if self._elsewhere is not None:
+            return round(self._elsewhere.shift_s() * 1e6)
+        if part.number not in self._shifts:
+            self._shifts[part.number] = self._shift_here_us(part)
+        return self._shifts[part.number]
+
+    def _shift_here_us(self, part: RecordingPart) -> int:
+        """The offset of a part that was written on this machine.
+
         A tap with a lock runs on this machine, so its monotonic clock is ours. If that is
         impossible, because more time has passed by it than by the wall clock, the wall clock
         decides.
         """
-        if self._elsewhere is not None:
-            return round(self._elsewhere.shift_s * 1e6)
         began = began_of(part.fields)
         if began is None:
             return 0

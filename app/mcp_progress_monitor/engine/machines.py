@@ -247,8 +247,8 @@ class Machines:
                 self._follow(machine, mirror.begun.pop(0))
 
     def _follow(self, machine: _Machine, recording: MirroredRecording) -> None:
-        elsewhere = Elsewhere(machine.name, recording.shift_s)
-        self._watching.follow(recording.path, lambda: recording.is_over, elsewhere)
+        elsewhere = Elsewhere(machine.name, lambda: recording.shift_s)
+        self._watching.follow(recording.path, recording.has_ended, elsewhere)
 
 
 async def _keep_stderr(process: ServerProcess, kept: bytearray) -> None:

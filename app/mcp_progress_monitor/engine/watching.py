@@ -46,7 +46,7 @@ _NONE_S: Final = 0.25
 """Seconds between two checks: with recent messages, with silent taps, without taps."""
 _LATELY_S: Final = 5.0
 _SCAN_S: Final = 2.0  # how often the folder is searched although it seems unchanged
-_ENDED_KEPT: Final = 100  # ended taps that stay listed; the oldest are dropped first
+_ENDED_KEPT: Final = 100  # ended taps of a machine that stay listed; the oldest go first
 _CUT_SHORT: Final = "The tap stopped without reporting the end of the session"
 
 
@@ -278,7 +278,8 @@ class Watching:
         )
         self._publish_facts(facts, frozenset(tap.servers.names()))
         self._drop_dismissed()
-        ended = [each for each in self._taps.values() if each.is_ended]
+        of_machine = (each for each in self._taps.values() if each.machine == tap.machine)
+        ended = [each for each in of_machine if each.is_ended]
         for old in ended[:-_ENDED_KEPT]:
             self._drop(old)
 

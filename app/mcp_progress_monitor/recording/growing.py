@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.errors import UserError
@@ -53,7 +54,8 @@ class GrowingRecording(RecordingReader):
     ) -> None:
         """Open the recording of the file at `path`, whose header must be complete.
 
-        `name_of` renames its connections; `shift_us` microseconds are added to its monotonic times;
+        `name_of` renames its connections; `shift_us` microseconds are added to its monotonic times
+        (another value counts for later lines);
         `on_part` is called for each further file. `UserError` as for `RecordingReader`.
         """
         super().__init__(path, on_named)
@@ -68,32 +70,39 @@ class GrowingRecording(RecordingReader):
         """The chunks, and None as a pause."""
         numbers = self._given_numbers or FrameNumbering(self._note_clash)
         framers = Framers(numbers, self._name_of)
-        sources = self._new_sources(numbers)
+        sources, faults = self._new_sources(numbers), self._faults
+        cutter_of = partial(
+            Cutter, framers=framers, numbers=numbers, faults=faults, sources=sources
+        )
         self.is_waiting = False
         done = place = 0
         while place < len(self.parts):
             part = self.parts[place]
-            part = part._replace(base_us=part.base_us + self._shift_us(part))
             if part.first is not None and not numbers.go_to(part.first):
                 self._faults.note(WRONG_NUMBER, str(part.path), detail=f"first: {part.first}")
-            cutter = Cutter(part, framers, numbers, self._faults, sources)
-            for chunk in self._grown(part, cutter):
+            for chunk in self._grown(part, cutter_of):
                 self.read_bytes = done + self._at
                 self.total_bytes = max(self.total_bytes, self.read_bytes)
                 yield chunk
             done += self._at
             place += 1
 
-    def _grown(self, part: RecordingPart, cutter: Cutter) -> Iterator[Chunk | None]:
+    def _grown(
+        self, part: RecordingPart, cutter_of: Callable[[RecordingPart], Cutter]
+    ) -> Iterator[Chunk | None]:
         """The chunks of one file, to its end: another file follows, or nothing more will come."""
         blocks, source = LineBlocks(part.begin), FileBytes(part.path)
         self._at = part.begin
         is_last_read = False
+        shift_us = self._shift_us(part)
+        cutter = cutter_of(part._replace(base_us=part.base_us + shift_us))
         while True:
             data = source.read(self._at, READ_BYTES) if self._has_grown(part) else b""
             if data:
                 self.is_waiting = False
                 self._at += len(data)
+                if shift_us != (shift_us := self._shift_us(part)):
+                    cutter = cutter_of(part._replace(base_us=part.base_us + shift_us))
                 for block in blocks.feed(data):
                     if block is None:
                         yield None

@@ -7,13 +7,14 @@ there is recognised by its place. Everything in a stream counts as hostile: its 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import formatting, private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.files import began_of, now_line, read_header, read_now
-from mcp_progress_monitor.recording.folder import part_path
+from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path
 from mcp_progress_monitor.recording.format import HEADER, OVER, SUFFIX
 from mcp_progress_monitor.recording.reader import LONGEST_LINE
 from mcp_progress_monitor.recording.sources import StreamPlace, run_that_is_over
@@ -28,6 +29,8 @@ MOST_BYTES: Final = 8 * 1024**3
 MOST_FILES: Final = 20_000
 _MOST_RUNS: Final = 10_000
 _QUOTED: Final = 300
+_SLEPT_S: Final = 5.0
+"""A smaller difference between clocks is that of two connections' delays."""
 _HEADER: Final = re.compile(rb"^" + re.escape(HEADER) + rb"[^\n]*\n", re.MULTILINE)
 _LONGEST_HEADER: Final = 64 * 1024
 _DIRECTIVE: Final = re.compile(rb"^#(?:from|over|now) [^\n]{0,200}\n", re.MULTILINE)
@@ -39,13 +42,19 @@ class MirroredRecording:
 
     def __init__(self, folder: Path, place: StreamPlace, shift_s: float) -> None:
         self.path = _part_path(folder, place)
-        self.shift_s: Final = shift_s
+        self.shift_s = shift_s
         """Difference from its monotonic times to those of this machine, in seconds."""
         self.is_over = False
+        self.is_read = False
         self.is_seen = True  # on the current connection
         self.is_begun = False
         self.have = place._replace(offset=0)
         """The place up to which it is here."""
+
+    def has_ended(self) -> bool:
+        """Return whether it has ended there; its follower asks after reading all that is here."""
+        self.is_read = self.is_over
+        return self.is_over
 
 
 class StreamMirror:
@@ -151,11 +160,23 @@ class StreamMirror:
         self.host = formatting.one_line(host, 100) if isinstance(host, str) else ""
         began = began_of(fields)
         if began is not None:
+            self._set_shift(began[1])
             self._since = self._since or began
-            self._shift_s = self._now() - began[1]
         del self._rest[: found.end()]
         self._has_begun = True
         return True
+
+    def _set_shift(self, at: float) -> None:
+        """Take the difference of the clocks from the time at which a connection began there.
+
+        It changes when one machine slept. One that was restarted has ended its recordings.
+        """
+        self._shift_s = self._now() - at
+        if self._since is None or at < self._since[1]:
+            return
+        for recording in self.recordings.values():
+            if abs(recording.shift_s - self._shift_s) > _SLEPT_S:
+                recording.shift_s = self._shift_s
 
     def _obey(self, line: bytes) -> None:
         now, place = read_now(line), StreamPlace.read(line)
@@ -173,7 +194,7 @@ class StreamMirror:
         self._run, self._place = place.run, place
         recording = self.recordings.get(place.run)
         if recording is None:
-            if len(self.recordings) >= _MOST_RUNS:
+            if len(self.recordings) >= _MOST_RUNS and not self._forget():
                 raise self._error("The stream has too many recordings")
             recording = MirroredRecording(self._folder, place, self._shift_s)
             self.recordings[place.run] = recording
@@ -205,8 +226,9 @@ class StreamMirror:
         new = lines[have.offset - place.offset :]
         if not new:
             return
-        if self.size + len(new) > self._most_bytes:
-            raise self._error(f"The stream has more than {formatting.size(self._most_bytes)}")
+        while self.size + len(new) > self._most_bytes:
+            if not self._forget():
+                raise self._error(f"The stream has more than {formatting.size(self._most_bytes)}")
         try:
             if have.offset == 0:
                 self._begin_file(recording, place, new)
@@ -218,13 +240,29 @@ class StreamMirror:
 
     def _begin_file(self, recording: MirroredRecording, place: StreamPlace, new: bytes) -> None:
         """Count a file, and list its recording with the first header. Lines always come whole."""
-        if self._files >= self._most_files:
-            raise self._error("The stream has too many files")
+        while self._files >= self._most_files:
+            if not self._forget():
+                raise self._error("The stream has too many files")
         self._files += 1
         private_file.make_folder(recording.path.parent)
         if not recording.is_begun and new.startswith(HEADER):
             recording.is_begun, recording.path = True, _part_path(self._folder, place)
             self.begun.append(recording)
+
+    def _forget(self) -> bool:
+        """Delete the oldest recording that has ended and was read; False if there is none."""
+        for run, recording in self.recordings.items():
+            is_done = recording.is_read or (recording.is_over and not recording.is_begun)
+            if is_done and run != self._run:
+                break
+        else:
+            return False
+        del self.recordings[run]
+        for entry in RecordingsFolder(self._folder / run).entries():
+            self.size -= entry.size
+            self._files -= len(entry.paths)
+        shutil.rmtree(self._folder / run, ignore_errors=True)
+        return True
 
     def _error(self, what: str) -> UserError:
         return UserError(ErrorDetails(what, self.host, _STREAM_HINT, self.quoted()))

@@ -162,6 +162,29 @@ async def test_ages_are_by_the_clock_of_the_machine(engine: Engine, tmp_path: Pa
     assert 9 < age_s < 10 + allowed(5)
 
 
+async def test_ages_are_right_after_one_machine_slept(engine: Engine, tmp_path: Path) -> None:
+    """An hour has passed there between two connections; here, none."""
+    tap = HandTap(tmp_path / "recordings", at=4990.0)
+    tap.write(tap.opened(), tap.handshake(), tap.call())
+    started = '"started": "2026-11-28T05:00:00+00:00", "stream": {"host": "box"}'
+    head = '#mcp-recording {"version": 2, "at": %d, ' + started + "}\\n"
+    now = "#now 2026-11-28T05:00:00.000000Z %d\\n"
+    text = (
+        f"at=$((5000 + 3600 * $#)); printf '{head}#from {1:032x} 1 0\\n' $at;"
+        f" cat {tap.path}; printf '{now}' $at; exec sleep 60"
+    )
+    engine.machines.watch(_shell(text))
+    await until(lambda: bool(jobs_of(engine)))
+    tap.at += 3600
+    tap.write(tap.tick(1))
+    engine.machines._machines["box"].scope.cancel()  # noqa: SLF001
+    engine.machines.retry("box")
+    await until(lambda: jobs_of(engine)[0].progress == 1)
+    last_tick_at = jobs_of(engine)[0].last_tick_at
+    assert last_tick_at is not None
+    assert 9 < engine.now() - last_tick_at < 10 + allowed(5)
+
+
 async def test_a_hostile_stream_is_refused(engine: Engine) -> None:
     """It says where lines stand that were never sent."""
     head = '#mcp-recording {"version": 2, "at": 1.0, "stream": {"host": "a"}}'

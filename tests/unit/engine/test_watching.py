@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.engine.followed_tap import Tap
+from mcp_progress_monitor.engine.followed_tap import Elsewhere, Tap
 from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import UserError
@@ -267,6 +267,24 @@ async def test_a_process_id_that_is_always_the_same_never_gives_a_name_twice(
             tap.end()
             await until(lambda: not any(each.is_live for each in engine.watched.snapshots()))
         assert len({job.server for job in jobs_of(engine)}) == 5
+
+
+async def test_each_machine_keeps_its_ended_taps(
+    live: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.engine.watching._ENDED_KEPT", 1)
+    async with Engine(watched=[]) as engine:
+        for pid, machine in enumerate(("one", "two", "two")):
+            tap = HandTap(live, pid=pid)
+            tap.write(tap.opened(), tap.closed())
+            tap.end()
+            engine.watched.follow(tap.path, lambda: True, Elsewhere(machine, lambda: 0.0))
+            ended = tap.path, False
+            await until(
+                lambda: ended in [(e.path, e.is_live) for e in engine.watched.snapshots()]  # noqa: B023
+            )
+        kept = ["one", "two"]
+        await until(lambda: [each.machine for each in engine.watched.snapshots()] == kept)
 
 
 async def test_the_end_of_the_lock_ends_the_session(live: Path) -> None:

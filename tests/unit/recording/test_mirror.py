@@ -26,10 +26,16 @@ _HEADER = (
 )
 
 
-def _mirror(tmp_path: Path, most_bytes: int = 1 << 30) -> StreamMirror:
+def _mirror(tmp_path: Path, most_bytes: int = 1 << 30, most_files: int = 10_000) -> StreamMirror:
     folder = tmp_path / "mirror"
     folder.mkdir()
-    return StreamMirror(folder, lambda: 1000.0, most_bytes)
+    return StreamMirror(folder, lambda: 1000.0, most_bytes, most_files)
+
+
+def _ended(run: int) -> bytes:
+    """A recording in a stream, which has ended."""
+    head = _HEADER.replace(b"}}", b'}, "run": "%032x"}' % run)
+    return b"#from %032x 1 0\n%s%s\n#over %032x {}\n" % (run, head, b"x" * 500, run)
 
 
 def _marks(mirror: StreamMirror) -> StreamMarks:
@@ -133,6 +139,33 @@ def test_a_stream_that_is_too_large_is_refused(tmp_path: Path) -> None:
     mirror = _mirror(tmp_path, most_bytes=1000)
     with pytest.raises(UserError, match="more than"):
         mirror.feed(_HEADER + f"#from {_RUN} 1 0\n".encode() + b"x" * 1001 + b"\n")
+
+
+@pytest.mark.parametrize(("most_bytes", "most_files"), [(4000, 9), (1 << 16, 3)])
+def test_recordings_that_were_read_to_their_end_make_room(
+    tmp_path: Path, most_bytes: int, most_files: int
+) -> None:
+    mirror = _mirror(tmp_path, most_bytes, most_files)
+    mirror.feed(_HEADER + b"#from %032x 1 0\n" % 0 + _HEADER)  # is live all the time
+    for run in range(1, 30):
+        mirror.feed(_ended(run))
+        assert mirror.begun.pop().has_ended()
+    kept = {path.name for path in (tmp_path / "mirror").iterdir()}
+    assert kept == mirror.recordings.keys()
+    assert {f"{0:032x}", f"{29:032x}"} <= kept
+    assert mirror.size == sum(p.stat().st_size for p in (tmp_path / "mirror").glob("*/*"))
+    unread = b"".join(map(_ended, range(30, 60)))
+    with pytest.raises(UserError, match=r"has (more than|too many)"):
+        mirror.feed(unread)
+
+
+def test_a_machine_that_slept_has_another_clock_from_then_on(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    for at, is_ours in ((5.0, 995.0), (5.5, 995.0), (300.0, 700.0), (1.0, 700.0)):
+        mirror.begin()
+        mirror.feed(_HEADER.replace(b"5.0", b"%f" % at) + f"#from {_RUN} 1 0\nabc\n".encode())
+        mirror.feed(b"#now 2026-11-28T05:00:00.000000Z %f\n" % at)
+        assert mirror.recordings[_RUN].shift_s == is_ours
 
 
 def test_a_skipped_part_is_sent_again_from_its_beginning(tmp_path: Path) -> None:
