@@ -7,17 +7,17 @@ import json
 import os
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from mcp_progress_monitor.catalogue.documents import read_bytes, write_private
+from mcp_progress_monitor.catalogue.documents import exclusive_lock, read_bytes, write_private
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.validation import Validated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 FILE_NAME: Final = "machines.json"
@@ -47,11 +47,14 @@ class SavedMachine(Validated):
         return StdioDefinition(name=self.name, command=self.command[0], args=self.command[1:])
 
 
+Machines: TypeAlias = tuple[SavedMachine, ...]
+
+
 class _File(Validated):
-    machines: tuple[SavedMachine, ...] = ()
+    machines: Machines = ()
 
 
-def read_machines(path: Path) -> tuple[SavedMachine, ...]:
+def read_machines(path: Path) -> Machines:
     """The saved machines; none without a file. `UserError` if it cannot be read."""
     try:
         return _File.model_validate_json(read_bytes(path)).machines
@@ -64,10 +67,39 @@ def read_machines(path: Path) -> tuple[SavedMachine, ...]:
         ) from error
 
 
-def write_machines(path: Path, machines: Iterable[SavedMachine]) -> None:
-    """Save them; `UserError` if that fails."""
-    content = {"machines": [machine.model_dump(mode="json") for machine in machines]}
-    write_private(path, f"{json.dumps(content, indent=2)}\n".encode("utf-8", "surrogatepass"))
+def save_machine(path: Path, machine: SavedMachine) -> None:
+    """Add a machine to the file, which other instances change as well.
+
+    Raises:
+        UserError: the file cannot be read or written; it stays as it is.
+    """
+
+    def added(saved: Machines) -> Machines:
+        name = unused_name(machine.name, (each.name for each in saved))
+        return (*saved, machine.model_copy(update={"name": name}))
+
+    _change(path, added)
+
+
+def forget_machine(path: Path, machine: SavedMachine) -> None:
+    """Remove a machine from the file, whatever its name there; `UserError` as above."""
+
+    def left(saved: Machines) -> Machines:
+        is_there = machine in saved
+        return tuple(
+            each
+            for each in saved
+            if (each != machine if is_there else each.command != machine.command)
+        )
+
+    _change(path, left)
+
+
+def _change(path: Path, changed: Callable[[Machines], Machines]) -> None:
+    with exclusive_lock(path, "the saved machines"):
+        machines = changed(read_machines(path))
+        content = {"machines": [machine.model_dump(mode="json") for machine in machines]}
+        write_private(path, f"{json.dumps(content, indent=2)}\n".encode("utf-8", "surrogatepass"))
 
 
 def are_any(folder: Path) -> bool:

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
+from mcp_progress_monitor.catalogue.catalogue import CatalogueEntry
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers import commands
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.gui.servers.machine_dialog import MachineDialog
 from mcp_progress_monitor.gui.window_commands import WATCH_MACHINE
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.gui.programs import until
 from tests.gui.saved import reported, running
 from tests.taps import HandTap
@@ -100,6 +102,25 @@ async def test_a_changed_command_runs_only_once_it_is_approved(data_dir: Path, t
         dialog.accept()
         await until(lambda: "Live" in _rows(program)[0])
     tap.end()
+
+
+async def test_an_approval_is_kept_as_long_as_a_server_or_machine_has_it(data_dir: Path) -> None:
+    command = ("/bin/sh", "-c", "exit 1")
+    server = StdioDefinition(name="same", command=command[0], args=command[1:])
+    async with running(data_dir) as program:
+        approvals = program.servers.approvals
+        program._machines._on_watch_requested("box", command)  # noqa: SLF001
+        program.servers.saved.catalogue.add(CatalogueEntry(server))
+        program.servers.refresh()
+        program.window.commands.run(commands.MACHINE_REMOVE, "box")
+        assert approvals.is_approved(server)
+        program._machines._on_watch_requested("box", command)  # noqa: SLF001
+        program.servers.saved.catalogue.remove("same")
+        program.servers.refresh()
+        approvals.forget(server)
+        assert approvals.is_approved(server)
+        program.window.commands.run(commands.MACHINE_REMOVE, "box")
+        assert not approvals.is_approved(server)
 
 
 async def test_a_file_that_cannot_be_read_is_not_overwritten(data_dir: Path, there: Path) -> None:

@@ -8,20 +8,31 @@ from mcp_progress_monitor.catalogue.machines import (
     FILE_NAME,
     SavedMachine,
     are_any,
+    forget_machine,
     read_machines,
+    save_machine,
     unused_name,
     usual_machine_name,
-    write_machines,
 )
 from mcp_progress_monitor.errors import UserError
 
 
 def test_machines_are_saved_and_read_again(tmp_path: Path) -> None:
     assert not are_any(tmp_path)
-    machines = (SavedMachine(name="box", command=("ssh", "box", "x y")),)
-    write_machines(tmp_path / FILE_NAME, machines)
+    machine = SavedMachine(name="box", command=("ssh", "box", "x y"))
+    save_machine(tmp_path / FILE_NAME, machine)
     assert are_any(tmp_path)
-    assert read_machines(tmp_path / FILE_NAME) == machines
+    assert read_machines(tmp_path / FILE_NAME) == (machine,)
+
+
+def test_two_windows_keep_each_other_s_machines(tmp_path: Path) -> None:
+    file = tmp_path / FILE_NAME
+    ours, theirs = (SavedMachine(name="box", command=("ssh", user)) for user in ("a", "b"))
+    save_machine(file, ours)
+    save_machine(file, theirs)
+    assert [machine.name for machine in read_machines(file)] == ["box", "box (2)"]
+    forget_machine(file, theirs)  # under the name that it has in its window
+    assert read_machines(file) == (ours,)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"machines":[{"name":"","command":["x"]}]}', "\x00"])

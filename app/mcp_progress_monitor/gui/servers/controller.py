@@ -462,8 +462,7 @@ class ServersController(QObject):
         is_approved = self.approvals.is_approved(entry.definition)
         self.saved.catalogue.remove(name)
         self.refresh()
-        if not self._is_elsewhere(entry):
-            self.approvals.forget(entry.definition)
+        self.approvals.forget(entry.definition)
         for each in unwanted:
             await anyio.to_thread.run_sync(self.keyring.forget, each, abandon_on_cancel=True)
         if not unwanted:  # else it could not be connected as before
@@ -475,10 +474,6 @@ class ServersController(QObject):
         entry = CatalogueEntry(self._engine.servers.newest(name))
         self._engine.servers.remove(name)
         self.server_removed.emit(RemovedServer(entry, 0, is_approved=False, is_saved=False))
-
-    def _is_elsewhere(self, entry: CatalogueEntry) -> bool:
-        key = entry.definition.approval_key
-        return any(each.definition.approval_key == key for each in self.saved.entries.values())
 
     def report_variables(self, names: Iterable[str]) -> None:
         """Report which variables the user has to set for the saved servers, if any."""

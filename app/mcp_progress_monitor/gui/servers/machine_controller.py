@@ -54,16 +54,15 @@ class MachineController(QObject):
         self._folder = folder
         self._report = report
         self._machines: dict[str, SavedMachine] = {}
-        self._is_restored = False
         self._dialog: MachineDialog | None = None
         self._consent: ConsentDialog | None = None
+        approvals.keep_those_of(self._definitions)
 
     def restore(self) -> None:
         """Watch the saved machines again."""
         from mcp_progress_monitor.catalogue.machines import are_any
 
-        self._is_restored = not are_any(self._folder)
-        if not self._is_restored:
+        if are_any(self._folder):
             self._tasks.start("restore machines", self._restore)
 
     @carries_out(WATCH_MACHINE)
@@ -100,21 +99,28 @@ class MachineController(QObject):
 
     @carries_out(commands.MACHINE_REMOVE)
     def remove(self, name: str) -> None:
-        """Watch it no longer, and forget its command and approval."""
+        """Watch it no longer, and forget its command, and its approval if nothing else has it."""
+        from mcp_progress_monitor.catalogue.machines import FILE_NAME, forget_machine
+
         machine = self._machines.pop(name, None)
         if machine is None:
             return
         self._engine.machines.remove(name)
         try:
+            forget_machine(self._folder / FILE_NAME, machine)
             self._approvals.forget(machine.definition)
         except UserError as error:
             self._report(error.details)
-        self._save()
 
     @Slot(str, object)
     def _on_watch_requested(self, name: str, words: Sequence[str]) -> None:
         """Watch what the user entered, which approves it."""
-        from mcp_progress_monitor.catalogue.machines import SavedMachine, unused_name
+        from mcp_progress_monitor.catalogue.machines import (
+            FILE_NAME,
+            SavedMachine,
+            save_machine,
+            unused_name,
+        )
 
         machine = SavedMachine(name=unused_name(name, self._machines), command=tuple(words))
         try:
@@ -127,9 +133,14 @@ class MachineController(QObject):
             if self._dialog is not None:
                 self._dialog.show_error(error.details)
             return
-        self._save()
         if self._dialog is not None:
             self._dialog.accept()
+        try:
+            save_machine(self._folder / FILE_NAME, machine)
+        except UserError as error:
+            what, hint = "The machine is not saved", "Correct or delete the file."
+            reason = error.details.what
+            self._report(ErrorDetails(what, str(self._folder / FILE_NAME), hint, reason))
 
     @Slot(object)
     def _on_approved(self, definitions: Sequence[ServerDefinition]) -> None:
@@ -151,7 +162,9 @@ class MachineController(QObject):
         for machine in await anyio.to_thread.run_sync(read_machines, self._folder / FILE_NAME):
             name = unused_name(machine.name, self._machines)
             self._add(machine.model_copy(update={"name": name}))
-        self._is_restored = True
+
+    def _definitions(self) -> list[ServerDefinition]:
+        return [machine.definition for machine in self._machines.values()]
 
     def _add(self, machine: SavedMachine) -> None:
         definition = machine.definition
@@ -159,15 +172,3 @@ class MachineController(QObject):
         machines.watch(definition, is_wanted=self._approvals.is_approved(definition))
         self._machines[machine.name] = machine
         self._model.set_machines(machines)
-
-    def _save(self) -> None:
-        from mcp_progress_monitor.catalogue.machines import FILE_NAME, write_machines
-
-        if not self._is_restored:  # those in the file are not among ours
-            what, hint = "The machine is not saved", "Correct or delete the file, and restart."
-            self._report(ErrorDetails(what, str(self._folder / FILE_NAME), hint))
-            return
-        try:
-            write_machines(self._folder / FILE_NAME, self._machines.values())
-        except UserError as error:
-            self._report(error.details)

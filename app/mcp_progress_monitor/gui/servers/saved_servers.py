@@ -29,6 +29,11 @@ class Consents:
         self._folder = folder
         self._now: set[str] = set()
         self._trust: Trust | None = None
+        self._users: list[Callable[[], Iterable[ServerDefinition]]] = []
+
+    def keep_those_of(self, user: Callable[[], Iterable[ServerDefinition]]) -> None:
+        """Keep the approvals of what `user` returns, also when others forget the same command."""
+        self._users.append(user)
 
     @property
     def error(self) -> ErrorDetails | None:
@@ -59,8 +64,11 @@ class Consents:
         return self._opened().earlier(definitions)
 
     def forget(self, definition: ServerDefinition) -> None:
-        """Revoke the approval. `UserError` if that cannot be saved."""
-        self._now.discard(definition.approval_key)
+        """Revoke the approval unless it is in use. `UserError` if that cannot be saved."""
+        key = definition.approval_key
+        if any(each.approval_key == key for user in self._users for each in user()):
+            return
+        self._now.discard(key)
         self._opened().forget(definition)
 
     def _opened(self) -> Trust:
@@ -106,6 +114,7 @@ class SavedServers:
         self._in_engine: set[str] = set()
         self._leaving: set[str] = set()
         self._reported: set[ErrorDetails] = set()
+        approvals.keep_those_of(lambda: (each.definition for each in self.entries.values()))
 
     @property
     def catalogue(self) -> Catalogue:
