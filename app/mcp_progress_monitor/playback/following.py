@@ -13,7 +13,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.format import HEADER
 from mcp_progress_monitor.recording.growing import has_header
-from mcp_progress_monitor.recording.mirror import LONGEST_BANNER
+from mcp_progress_monitor.recording.mirror import LONGEST_BANNER, MOST_BYTES
 from mcp_progress_monitor.recording.spool import SPOOL_NAME, SpoolFolder, spool_error
 
 if TYPE_CHECKING:
@@ -61,11 +61,12 @@ class Spool:
     Files left by programs that were killed are deleted when the next spool is made.
     """
 
-    def __init__(self, stream: BinaryIO, folder: Path) -> None:
+    def __init__(self, stream: BinaryIO, folder: Path, most_bytes: int = MOST_BYTES) -> None:
         """Make the file in a private folder within `folder`, and start to read `stream`.
 
-        `UserError` if it cannot be made.
+        Reading ends with an error after `most_bytes`. `UserError` if the file cannot be made.
         """
+        self._most_bytes = most_bytes
         self._folder = SpoolFolder(folder, _STDIN)
         self.path: Final = self._folder.path / SPOOL_NAME
         try:
@@ -96,8 +97,13 @@ class Spool:
             head = self._past_banner()
             # `stream.read` would wait for that many bytes.
             while data := head or os.read(self._stream.fileno(), _READ_BYTES):
-                self._file.write(data)
+                self._most_bytes -= self._file.write(data)
                 head = b""
+                if self._most_bytes <= 0:
+                    what = f"The recording on {_STDIN} is too large; the rest is not read"
+                    hint = "Start the command again to follow what is recorded from now on."
+                    self._error = ErrorDetails(what, hint=hint)
+                    break
         except (OSError, ValueError) as error:
             self._error = spool_error(error, self._folder.path, _STDIN)
         self._is_over = True

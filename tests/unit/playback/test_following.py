@@ -154,6 +154,19 @@ def test_standard_input_is_kept_as_it_comes_and_then_gone(tmp_path: Path, tap: H
     assert playback.is_ended
 
 
+def test_standard_input_has_a_limit(tmp_path: Path, tap: HandTap) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream:
+        content = tap.path.read_bytes()
+        spool = Spool(stream, tmp_path, most_bytes=len(content))
+        os.write(writing, content)
+        until(spool.followed().is_over)
+        (error,) = spool.followed().errors()
+        assert "too large" in error.what
+        os.close(writing)
+        spool.close()
+
+
 def test_what_a_killed_program_left_is_deleted_by_the_next(tmp_path: Path) -> None:
     def made(name: str) -> Path:
         folder = tmp_path / name
