@@ -52,8 +52,8 @@ class FoundServers(NamedTuple):
 class LiveTap(NamedTuple):
     """A tap that is recording; `client` is None if no installation started it.
 
-    `is_orphan` is True if the client that started it is gone; `memory_bytes` is what its server
-    uses then.
+    `starter` is the program that started it. `memory_bytes` is what its server uses if the client
+    that started it is gone.
     """
 
     name: str
@@ -61,8 +61,13 @@ class LiveTap(NamedTuple):
     pid: int
     path: Path
     begun_when: float
-    is_orphan: bool = False
+    starter: str = ""
     memory_bytes: int | None = None
+
+    @property
+    def is_orphan(self) -> bool:
+        """True if the client that started it is gone."""
+        return self.memory_bytes is not None
 
     def is_of(self, server: ClientServer) -> bool:
         return self.client == server.client.title and self.name == shown_name(server.name)
@@ -111,20 +116,24 @@ def _live_tap(path: Path, begun_when: float) -> LiveTap | None:
         client = client if isinstance(client, str) else None
         found = LiveTap(name, client, int(tap["pid"]), path, begun_when)
         client_pid, now = tap.get("parent"), process_usage(found.pid)
-        if tap.get("transport") != "stdio" or now is None or now.parent == client_pid:
+        if now is not None and now.parent == client_pid:
+            starter = process_usage(now.parent)
+            return found if starter is None else found._replace(starter=starter.name)
+        if tap.get("transport") != "stdio" or now is None:
             return found
         server_pid = json.loads(words[4]).get("pid")
         server = process_usage(server_pid) if type(server_pid) is int else None
         if server is None or server.parent != found.pid:
             return found  # these ids are a container's, or its server has just ended
-        return found._replace(is_orphan=True, memory_bytes=server.memory_bytes)
+        return found._replace(memory_bytes=server.memory_bytes)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
 class ProcessUsage(NamedTuple):
-    """The parent of a process, and the memory that it uses."""
+    """The name of a process, its parent, and the memory that it uses."""
 
+    name: str
     parent: int
     memory_bytes: int
 
@@ -136,13 +145,14 @@ def process_usage(pid: int) -> ProcessUsage | None:
 
         try:
             process = psutil.Process(pid)
-            return ProcessUsage(process.ppid(), process.memory_info().rss)
+            return ProcessUsage(process.name(), process.ppid(), process.memory_info().rss)
         except psutil.Error:
             return None
     try:
         # The name, in parentheses, may contain blanks.
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        return ProcessUsage(int(fields[1]), int(fields[21]) * os.sysconf("SC_PAGE_SIZE"))
+        begin, _, rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")
+        name, fields = begin.partition("(")[2], rest.split()
+        return ProcessUsage(name, int(fields[1]), int(fields[21]) * os.sysconf("SC_PAGE_SIZE"))
     except (OSError, ValueError, IndexError):
         return None
 

@@ -107,6 +107,7 @@ def test_a_tap_whose_client_is_gone_is_left_running(tmp_path: Path) -> None:
         found = sorted(live_taps([tmp_path]), key=lambda tap: tap.name)
         server.kill()
     assert [each.is_orphan for each in found] == [True, False, False]
+    assert [bool(each.starter) for each in found] == [False, True, False]
     assert (found[0].memory_bytes or 0) > 100_000
 
 

@@ -58,6 +58,7 @@ from mcp_progress_monitor.path_checks import absolute, expanded, here, home
 from mcp_progress_monitor.paths import chosen_data_dir
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
+from mcp_progress_monitor.store.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.wording.clients import (
     RECORDING_IS_OFF,
     done_text,
@@ -442,11 +443,11 @@ def _tap_row(server: ClientServer, live: list[LiveTap]) -> tuple[str, ...]:
 def _row_of(tap: LiveTap) -> tuple[str, ...]:
     """A running tap that is in no file, or whose client is gone."""
     state = f"running, process {tap.pid}"
-    if tap.is_orphan:
-        age = duration(max(time.time() - tap.begun_when, 0.0))
-        memory = "" if tap.memory_bytes is None else f", {size(tap.memory_bytes)}"
-        state = f"left running by its client, process {tap.pid}, {age}{memory}"
-    return tap.client or "unknown client", one_line(tap.name, 60), state, "-"
+    if tap.memory_bytes is not None:
+        age, memory = duration(max(time.time() - tap.begun_when, 0.0)), size(tap.memory_bytes)
+        state = f"left running by its client, process {tap.pid}, {age}, {memory}"
+    client = tap.client or one_line(tap.starter, 60) or UNKNOWN_CLIENT
+    return client, one_line(tap.name, 60), state, "-"
 
 
 def _document(
