@@ -81,10 +81,13 @@ def _of_mounted(texts: Mapping[Path, str], tools: Iterable[str]) -> Iterator[tup
         prefix, _, name = tool.partition("_")
         if prefix and name:
             mounted[prefix].add(name)
-    for prefix, names in mounted.items():
-        for path in (each for each in texts if prefix.lower() in each.stem.lower()):
-            for found in READERS[path.suffix](texts[path], Names(names, {})):
-                if found.role is Role.REGISTERED:
+    for path, text in texts.items():
+        stem = path.stem.lower()
+        prefixes = [prefix for prefix in mounted if prefix.lower() in stem]
+        names = set().union(*(mounted[prefix] for prefix in prefixes))
+        for found in READERS[path.suffix](text, Names(names, {})) if names else ():
+            for prefix in prefixes:
+                if found.role is Role.REGISTERED and found.tool in mounted[prefix]:
                     yield path, found._replace(tool=f"{prefix}_{found.tool}")
 
 
