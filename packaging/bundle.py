@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import licences
 from environment import Environment
 from screen import virtual_screen
 from system import SetupError, say
@@ -49,8 +50,19 @@ def build_bundle(developers: Environment) -> int:
     say("Making the bundle, which takes a minute or two")
     if subprocess.run(command, cwd=environment.root, stdout=sys.stderr, check=False).returncode:
         raise SetupError("PyInstaller failed; its own words are above.")
+    licences.write(dist / NAME / "licences", environment.python)
+    _write_sbom(developers, dist / f"{NAME}.cdx.json", environment.python)
     say(f"Built {dist / NAME}")
     return try_out(dist / NAME, environment.python)
+
+
+def _write_sbom(developers: Environment, file: Path, python: Path) -> None:
+    """Write the bill of materials with the developers' environment, which has the library."""
+    developers.ensure()
+    script = str(developers.root / "packaging" / "sbom.py")
+    command = [str(developers.python), script, str(file), str(python)]
+    if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
+        raise SetupError("The bill of materials was not written; the reason is above.")
 
 
 def try_out(folder: Path, python: Path) -> int:

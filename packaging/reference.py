@@ -32,9 +32,8 @@ def command_line() -> str:
     """The page of commands and options."""
     from mcp_progress_monitor.cli.entry import program
 
-    context = _context(program, PROGRAM)
-    counted = [row for command in _leaves(program, PROGRAM) for row in _rows(*command)]
-    shared = {row for row in counted if counted.count(row) >= _SHARED_BY}
+    context = context_of(program, PROGRAM)
+    own, shared = option_sets(program)
     lines = [
         _heading("Command line"),
         (
@@ -43,19 +42,19 @@ def command_line() -> str:
         ),
         _fenced(context.get_usage().removeprefix("Usage: ")),
         "## Without a command",
-        _help(program),
-        *_options(row for row in _rows(program, context) if row not in shared),
+        help_of(program),
+        *_options(own),
         *_epilog(program),
         "## Shared options",
-        *_options(row for row in dict.fromkeys(counted) if row in shared),
+        *_options(shared),
     ]
-    for command, inner in _leaves(program, PROGRAM):
-        rows = _rows(command, inner)
+    for command, inner in leaves(program, PROGRAM):
+        rows = rows_of(command, inner)
         common = [_long_name(row) for row in rows if row in shared]
         also = ", ".join(f"`{name}`" for name in common)
         lines += [
             f"## {inner.command_path.removeprefix(PROGRAM + ' ')}",
-            _help(command),
+            help_of(command),
             _fenced(inner.get_usage().removeprefix("Usage: ")),
             *_options(row for row in rows if row not in shared),
             *([f"[Shared options](#shared-options): {also}."] if also else []),
@@ -67,19 +66,22 @@ def command_line() -> str:
 _SHARED_BY: Final = 8
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """An option as its help shows it."""
+
     option: str
     text: str
 
 
-def _long_name(row: _Row) -> str:
+def _long_name(row: Row) -> str:
     names = row.option.replace(",", " ").split()
     return next((name for name in names if name.startswith("--")), names[0])
 
 
-def _context(
+def context_of(
     command: click.Command, name: str, parent: click.Context | None = None
 ) -> click.Context:
+    """The context in which a command's help is written, as wide as the pages."""
     import click
 
     # With the command's own settings, as of the program: click keeps the help option it makes.
@@ -88,28 +90,38 @@ def _context(
     return click.Context(command, info_name=name, parent=parent, **settings)
 
 
-def _leaves(
+def leaves(
     command: click.Command, name: str, parent: click.Context | None = None
 ) -> Iterator[tuple[click.Command, click.Context]]:
     """Every command below this one, with its context."""
-    context = _context(command, name, parent)
+    context = context_of(command, name, parent)
     for inner_name, inner in sorted(getattr(command, "commands", {}).items()):
         if not inner.hidden:
-            yield inner, _context(inner, inner_name, context)
-            yield from _leaves(inner, inner_name, context)
+            yield inner, context_of(inner, inner_name, context)
+            yield from leaves(inner, inner_name, context)
 
 
-def _rows(command: click.Command, context: click.Context) -> list[_Row]:
+def option_sets(program: click.Command) -> tuple[list[Row], list[Row]]:
+    """The options of the program alone, and those that many commands share."""
+    counted = [row for command in leaves(program, PROGRAM) for row in rows_of(*command)]
+    shared = [row for row in dict.fromkeys(counted) if counted.count(row) >= _SHARED_BY]
+    own = rows_of(program, context_of(program, PROGRAM))
+    return [row for row in own if row not in shared], shared
+
+
+def rows_of(command: click.Command, context: click.Context) -> list[Row]:
+    """The options of a command that its help lists."""
     records = [param.get_help_record(context) for param in command.get_params(context)]
-    return [_Row(*record) for record in records if record is not None and record[1]]
+    return [Row(*record) for record in records if record is not None and record[1]]
 
 
-def _options(rows: Iterable[_Row]) -> list[str]:
+def _options(rows: Iterable[Row]) -> list[str]:
     cells = [(f"`{row.option}`", row.text) for row in rows]
     return [_table(("option", "meaning"), cells)] if cells else []
 
 
-def _help(command: click.Command) -> str:
+def help_of(command: click.Command) -> str:
+    """The text of a command's help, without click's marks."""
     return inspect.cleandoc(command.help or "").replace("\b\n", "")
 
 
@@ -163,8 +175,8 @@ def clients() -> str:
     )
 
 
-def exit_codes() -> str:
-    """The page of exit codes: each value with the text below it in the source."""
+def exit_code_rows() -> list[tuple[int, str]]:
+    """Each exit code with the text below it in the source."""
     from mcp_progress_monitor.cli import exits
 
     tree = ast.parse(Path(exits.__file__).read_text(encoding="utf-8"))
@@ -173,7 +185,12 @@ def exit_codes() -> str:
     for value, text in zip(body[1::2], body[2::2], strict=True):
         assert isinstance(value, ast.Assign)  # noqa: S101
         assert isinstance(text, ast.Expr)  # noqa: S101
-        rows.append((f"`{ast.literal_eval(value.value)}`", ast.literal_eval(text.value)))
+        rows.append((ast.literal_eval(value.value), ast.literal_eval(text.value)))
+    return rows
+
+
+def exit_codes() -> str:
+    """The page of exit codes."""
     return _page(
         [
             _heading("Exit codes"),
@@ -181,7 +198,7 @@ def exit_codes() -> str:
                 "Every command ends with one of these. Codes may be added, but never change their "
                 "meaning. [Scripts and CI](../scripts.md) shows how to use them."
             ),
-            _table(("code", "meaning"), rows),
+            _table(("code", "meaning"), [(f"`{code}`", text) for code, text in exit_code_rows()]),
         ]
     )
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LEFT_OUT: Final = (None, False, ())
-_COMPLETING: Final = "_MCP_PROGRESS_MONITOR_COMPLETE"  # set by shells that click completes for
+COMPLETING: Final = "_MCP_PROGRESS_MONITOR_COMPLETE"  # set by shells that click completes for
 
 
 class CommonOptions(NamedTuple):
@@ -61,7 +61,7 @@ class CommonOptions(NamedTuple):
 
 def plain_window(arguments: Sequence[str]) -> CommonOptions | None:
     """The options for a window alone or with the demo server; None if click is to parse them."""
-    if "--" in arguments or _COMPLETING in os.environ:
+    if "--" in arguments or COMPLETING in os.environ:
         return None
     options, rest = CommonOptions(), list(arguments)
     while rest:

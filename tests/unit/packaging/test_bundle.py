@@ -79,12 +79,17 @@ def test_a_bundle_is_made_in_an_environment_of_its_own(
 
     monkeypatch.setattr(Environment, "ensure", ensure)
     monkeypatch.setattr(bundle, "try_out", try_out)
+    monkeypatch.setattr(bundle.licences, "write", lambda _, python: used.append(python))
     developers = Environment(tmp_path)
     assert bundle.build_bundle(developers) == 0
-    (own,) = ensured
+    own = ensured[0]
     assert own.folder == tmp_path / "build" / "bundle-environment"
-    assert used == [own.python]
-    assert all(str(developers.folder) not in command for command in recorder.commands)
+    assert used == [own.python, own.python]
+    made, listed = recorder.commands
+    assert "PyInstaller" in made
+    assert str(developers.folder) not in made
+    assert listed.startswith(str(developers.python))  # it has the library for the list
+    assert listed.endswith(str(own.python))
 
 
 def test_processes_of_the_bundle_are_found_by_their_program() -> None:
