@@ -44,10 +44,12 @@ if not OLDEST <= sys.version_info[:2] <= NEWEST:
         )
     sys.exit(subprocess.call([_suitable, *sys.argv]))
 
+import manifests  # noqa: E402
 from beside import Beside  # noqa: E402
 from bundle import build_bundle  # noqa: E402
 from environment import ROOT, Environment  # noqa: E402
 from launch import run  # noqa: E402
+from release import check_tag, draft, release  # noqa: E402
 from screen import (  # noqa: E402
     ensure_platform,
     ensure_xvfb,
@@ -362,11 +364,21 @@ def _parser() -> argparse.ArgumentParser:
         "pictures": "save pictures of every state of the window: [FOLDER] [SCREEN …]",
         "lint": "run ruff, mypy and import-linter",
         "docs": "write the reference pages of the manual",
+        "release": "build, test and tag version X.Y.Z; says what a person then does",
+        "manifests": "write checksums, Homebrew formula and winget manifests for built files",
+        "draft": "draft the release on GitHub with these files",
         "build": "build the wheel into dist/, or with --bundle a folder that needs no Python",
     }.items():
         command = commands.add_parser(name, help=text, add_help=name not in PASSING_ON)
         if name == "build":
             command.add_argument("--bundle", action="store_true", help="make and try out a bundle")
+        if name == "release":
+            command.add_argument("version", metavar="X.Y.Z")
+            command.add_argument(
+                "--check", action="store_true", help="only compare the tag vX.Y.Z with the version"
+            )
+        if name in _FOLDERS:
+            command.add_argument("folder", type=Path, help="the files of all systems")
         if name == "docs":
             command.add_argument(
                 "--check", action="store_true", help="only tell what is out of date"
@@ -376,6 +388,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 PASSING_ON = {"run": run, "test": test, "bench": bench, "pictures": pictures}
+_FOLDERS = {"manifests": manifests.write, "draft": draft}
 _PLAIN = {"setup": setup, "lint": lint}
 
 
@@ -392,6 +405,10 @@ def main(arguments: Sequence[str]) -> int:
             return PASSING_ON[known.command](environment, rest)
         if known.command == "docs":
             return docs(environment, is_check=known.check, is_site=known.site)
+        if known.command == "release":
+            return check_tag(known.version) if known.check else release(known.version)
+        if known.command in _FOLDERS:
+            return _FOLDERS[known.command](known.folder)
         if known.command == "build":
             return build(environment, is_bundle=known.bundle)
         return _PLAIN[known.command](environment)
