@@ -16,6 +16,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from environment import ROOT
 from system import SetupError
 
 ROOTS: Final = ("mcp-progress-monitor", "mcp-progress-monitor-core")
@@ -58,7 +59,10 @@ def contents(python: Path) -> list[Content]:
     if done.returncode:
         raise SetupError(f"Cannot list the distributions of {python}: {done.stderr.strip()}")
     found = json.loads(done.stdout)
-    return [Content(*each[:-1], tuple(each[-1])) for each in found["distributions"]]
+    return [
+        Content(name, version, licence, summary, url, tuple(files))
+        for name, version, licence, summary, url, files in found["distributions"]
+    ]
 
 
 def write(folder: Path, python: Path) -> None:
@@ -91,6 +95,11 @@ def write(folder: Path, python: Path) -> None:
     python_folder.mkdir()
     shutil.copyfile(_python_licence(python), python_folder / "LICENSE.txt")
     lines.append("Python: PSF-2.0")
+    fonts = folder / "Noto"
+    fonts.mkdir()
+    for name in ("NOTICE.md", "OFL.txt"):
+        shutil.copyfile(ROOT / "resources" / "fonts" / name, fonts / name)
+    lines.append("Noto fonts: OFL-1.1")
     (folder / "README.txt").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
 

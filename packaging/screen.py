@@ -23,17 +23,11 @@ if TYPE_CHECKING:
     from environment import Environment
 
 _NO_ANSWER = ("could not connect to display", "Failed to create wl_display")
-_NO_FONT = "Qt finds no font"
-_FONT = {"a font": "fonts-dejavu-core"}
-"""Without any, every letter is a box."""
 _LIBRARIES = "mcp_progress_monitor.qt_libraries"
-_PROBE = f"""
+_PROBE = """
 import sys
-from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QApplication
 application = QApplication([])
-if not QFontDatabase.families():
-    sys.exit("{_NO_FONT}")
 print(application.platformName())
 """
 
@@ -87,7 +81,7 @@ def ensure_platform(environment: Environment, platform: str, environ: Mapping[st
         return
     installed: set[str] = set()
     while (words := trouble(environment.python, platform, environ)) is not None:
-        lacking = missing(environment, platform) or (_FONT if _NO_FONT in words else {})
+        lacking = missing(environment, platform)
         packages = sorted({*packages_in(lacking)} - installed)
         if not packages:
             raise SetupError(_why(words, platform, list(lacking), environ))

@@ -14,6 +14,7 @@ from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
+from mcp_progress_monitor.gui.fonts import ensure_fonts
 from mcp_progress_monitor.gui.lifetime import Failures, Lifetime
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
@@ -64,6 +65,7 @@ class WindowStartup(QObject):
     def __init__(self, application: QApplication, options: WindowOptions) -> None:
         super().__init__()
         fill_in_one_thread()
+        ensure_fonts(application)
         self.application: Final = application
         self.options: Final = options
         self.life: Final = Lifetime(application, self)

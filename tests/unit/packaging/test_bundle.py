@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bundle
+import licences
 from environment import Environment
 from tests.unit.packaging.recorder import Recorder
 
@@ -79,7 +80,7 @@ def test_a_bundle_is_made_in_an_environment_of_its_own(
 
     monkeypatch.setattr(Environment, "ensure", ensure)
     monkeypatch.setattr(bundle, "try_out", try_out)
-    monkeypatch.setattr(bundle.licences, "write", lambda _, python: used.append(python))
+    monkeypatch.setattr(licences, "write", lambda _, python: used.append(python))
     developers = Environment(tmp_path)
     assert bundle.build_bundle(developers) == 0
     own = ensured[0]

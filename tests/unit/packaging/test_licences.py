@@ -14,12 +14,16 @@ PYTHON = Path(sys.executable)
 
 def test_all_that_the_program_needs_here_has_a_notice(tmp_path: Path) -> None:
     licences.write(tmp_path / "licences", PYTHON)
-    names = {path.name.rpartition("-")[0]: path for path in (tmp_path / "licences").iterdir()}
+    names = {
+        path.name.rpartition("-")[0] or path.name: path
+        for path in (tmp_path / "licences").iterdir()
+    }
     assert {"anyio", "click", "pydantic-core", "jsonschema-rs"} <= names.keys()
     assert not {"pytest", "mypy", "hypothesis", "ruff"} & names.keys()
     qt = names["pyside6-essentials"]
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in (qt / "LGPL-3.0.txt").read_text("utf-8")
     assert "complete copy of the corresponding source" in (qt / "Qt.txt").read_text("utf-8")
+    assert "SIL OPEN FONT LICENSE" in (names["Noto"] / "OFL.txt").read_text("utf-8")
     assert (tmp_path / "licences" / "Python" / "LICENSE.txt").stat().st_size
 
 

@@ -119,16 +119,6 @@ def test_missing_libraries_are_installed_and_qt_is_tried_again(
     assert machine.installed == ["Qt's platform 'xcb' lacks libxcb-icccm.so.4: libxcb-icccm4"]
 
 
-def test_a_machine_without_fonts_gets_one(
-    environment: Environment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = Machine(monkeypatch, "Qt finds no font", None)
-
-    screen.ensure_platform(environment, "offscreen", {})
-
-    assert machine.installed == ["Qt's platform 'offscreen' lacks a font: fonts-dejavu-core"]
-
-
 def test_an_error_that_no_package_fixes_is_reported_without_installing(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
