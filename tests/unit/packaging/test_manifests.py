@@ -1,4 +1,4 @@
-"""Package managers are told of the very files that were built."""
+"""Package managers get the address and checksum of the files that were built."""
 
 import hashlib
 import shutil

@@ -17,7 +17,7 @@ KNOWN = {"libxcb-icccm.so.4": "libxcb-icccm4"}
 
 
 class Machine:
-    """A machine on which Qt says, one after the other, what is in `words`; None means it works."""
+    """A machine on which Qt says, one after the other, what is in `errors`; None means it works."""
 
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, *arguments: str | None, lacks: str = ""
