@@ -31,10 +31,14 @@ _CLOCKS_DIFFER_S: Final = 5.0
 
 
 class Elsewhere(NamedTuple):
-    """The machine of a tap, by its name here; `shift_s` is what to add to its monotonic times."""
+    """The machine of a tap, by its name here; `shift_s` is what to add to its monotonic times.
+
+    `is_reached` returns whether what it records there comes here now.
+    """
 
     machine: str
     shift_s: Callable[[], float]
+    is_reached: Callable[[], bool]
 
 
 class Tap:
@@ -85,6 +89,11 @@ class Tap:
     def about(self) -> JsonObject:
         """The header's description of the tap."""
         return as_tap(self._recording.header)
+
+    @property
+    def is_reached(self) -> bool:
+        """False while the connection to its machine is lost."""
+        return self._elsewhere is None or self._elsewhere.is_reached()
 
     @property
     def owner(self) -> str:

@@ -66,6 +66,10 @@ class _Machine:
     def name(self) -> str:
         return self.definition.name
 
+    @property
+    def is_live(self) -> bool:
+        return self.state is MachineState.LIVE
+
 
 class Machines:
     """The other machines that are watched. Each has a task, which connects it again and again."""
@@ -183,7 +187,7 @@ class Machines:
 
     def _turn(self, machine: _Machine, state: MachineState, retry_at: float | None = None) -> None:
         machine.state, machine.retry_at = state, retry_at
-        self._publish(frozenset({machine.name}))
+        self._publish(frozenset({machine.name, *self._watching.names_on(machine.name)}))
 
     async def _connect(self, machine: _Machine) -> None:
         """Run the command once, to its end."""
@@ -240,14 +244,14 @@ class Machines:
             if not data:
                 return ""
             mirror.feed(data)
-            if mirror.has_begun and machine.state is not MachineState.LIVE:
+            if mirror.has_begun and not machine.is_live:
                 machine.error = None
                 self._turn(machine, MachineState.LIVE)
             while mirror.begun:
                 self._follow(machine, mirror.begun.pop(0))
 
     def _follow(self, machine: _Machine, recording: MirroredRecording) -> None:
-        elsewhere = Elsewhere(machine.name, lambda: recording.shift_s)
+        elsewhere = Elsewhere(machine.name, lambda: recording.shift_s, lambda: machine.is_live)
         self._watching.follow(recording.path, recording.has_ended, elsewhere)
 
 

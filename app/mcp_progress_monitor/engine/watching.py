@@ -146,6 +146,7 @@ class Watching:
             gaps=tap.servers.gaps_of(name),
             script=script if isinstance(script, str) else "",
             machine=tap.machine,
+            is_reached=tap.is_reached,
         )
 
     def client_of(self, connection: str) -> str | None:
@@ -213,11 +214,13 @@ class Watching:
             for folder in self._folders:
                 await self._scan(folder)
             is_more = False
+            until = time.monotonic() + _SLICE_S
             # Furthest behind first, so that taps are read nearly in order of time.
             for tap in sorted(self._live(), key=_reached):
-                if self._read(tap):
-                    is_more = True
+                is_more |= self._read(tap)
+                if time.monotonic() >= until:
                     await anyio.sleep(_PAUSE_S)
+                    until = time.monotonic() + _SLICE_S
             await anyio.sleep(_PAUSE_S if is_more else self._pause_s())
 
     async def read_ended(
@@ -298,8 +301,12 @@ class Watching:
         if not folder.is_due():
             return
         known = frozenset(self._taps.keys() | self._passed_by)
+        until = time.monotonic() + _SLICE_S
         for path in await anyio.to_thread.run_sync(folder.recordings.written, known, self._since):
             self._take_up(folder, path)
+            if time.monotonic() >= until:
+                await anyio.sleep(_PAUSE_S)
+                until = time.monotonic() + _SLICE_S
 
     def _take_up(self, folder: _Folder, path: Path) -> None:
         # Commands watch no folder, and load nothing that reads recordings.

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import math
+import os
 import re
 import stat
+import time
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
@@ -142,6 +146,7 @@ class StampReader:
 _LONGEST_HEADER: Final = 64 * 1024
 _MISSING_SHOWN: Final = 50
 _MOST_PARTS: Final = 10_000
+_COARSE_NS: Final = 2_000_000_000  # file systems round the time of a change to so much
 _NAME: Final = re.compile(r"(?P<base>.+?)(?:\.\d{1,6})?" + re.escape(SUFFIX), re.DOTALL)
 _NEWER_HINT: Final = "Update this program to open it."
 _BOM: Final = b"\xef\xbb\xbf"
@@ -302,13 +307,28 @@ def _beside(path: Path) -> list[Path]:
     named = _NAME.fullmatch(path.name)
     if named is None:
         return []
-    base = re.escape(named["base"])
-    part = re.compile(rf"{base}(?:\.\d{{1,6}})?{re.escape(SUFFIX)}")
     try:
-        beside = [other for other in path.parent.iterdir() if part.fullmatch(other.name)]
+        changed_ns, now_ns = path.parent.stat().st_mtime_ns, time.time_ns()
+        is_settled = changed_ns < now_ns - _COARSE_NS
+        by_base = _by_base(path.parent, changed_ns if is_settled else now_ns)
     except OSError:
         return []
-    return sorted(other for other in beside if other.name != path.name)[:_MOST_PARTS]
+    beside = by_base.get(named["base"], ())
+    return sorted(path.with_name(name) for name in beside if name != path.name)[:_MOST_PARTS]
+
+
+@functools.lru_cache(maxsize=1)
+def _by_base(folder: Path, _stamp_ns: int) -> dict[str, list[str]]:
+    """The recordings in a folder by their names without part numbers.
+
+    Kept until the folder changes: a thousand live recordings in it are opened one by one.
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name in os.listdir(folder):  # noqa: PTH208
+        named = _NAME.fullmatch(name)
+        if named is not None:
+            found[named["base"]].append(name)
+    return found
 
 
 def _opened(path: Path, faults: RecordingFaults) -> RecordingPart | None:

@@ -42,7 +42,8 @@ class WatchedSnapshot(NamedTuple):
     `server` is derived from its messages. `label` is the name given to its tap and may repeat;
     `server.name` is unique. `client` is the client's name for itself, or else the best guess.
     `pid` is the tap's. `end` is None while the session runs. `script` is the file with the rules by
-    which the tap changes messages; empty if it only watches.
+    which the tap changes messages; empty if it only watches. `is_reached` is False while the
+    connection to its machine is lost.
     """
 
     server: ServerSnapshot
@@ -57,6 +58,7 @@ class WatchedSnapshot(NamedTuple):
     gaps: Gaps = NO_GAPS
     script: str = ""
     machine: str = ""
+    is_reached: bool = True
 
     @property
     def name(self) -> str:

@@ -98,6 +98,8 @@ def about(watched: WatchedSnapshot) -> str:
     facts: tuple[str, ...] = ()
     if watched.end is not None:
         state = end_text(watched.end)
+    elif not watched.is_reached:
+        state = "Connection lost"
     else:
         state = "Live" if server.state is ServerState.CONNECTED else "Live, starting"
         tools = formatting.count(len(server.tools), "tool") if server.tools else ""
@@ -136,7 +138,8 @@ def details(watched: WatchedSnapshot) -> str:
     """All details of a watched server as lines of plain text."""
     server, gaps = watched.server, watched.gaps
     title = formatting.one_line(server.title) if server.server_info else ""
-    state = "live" if watched.end is None else end_text(watched.end)
+    alive = "live" if watched.is_reached else "connection lost"
+    state = alive if watched.end is None else end_text(watched.end)
     missing = gap_text(watched)
     if missing:
         why = f": {_short(gaps.why)}" if gaps.why else ""

@@ -89,12 +89,14 @@ async def test_nothing_is_lost_when_the_connection_is_killed(engine: Engine, the
         await until(lambda: [job.progress for job in jobs_of(engine)] == [progress])  # noqa: B023
         os.kill(int((there / "pid").read_text()), signal.SIGKILL)
         await until(lambda: _state(engine).state is not MachineState.LIVE)
+        assert not engine.watched.snapshots()[0].is_reached
     tap.write(tap.tick(4), tap.answer())
     tap.end()
     engine.machines.retry("box")
     await until(lambda: jobs_of(engine)[0].state is JobState.DONE)
     (job,) = jobs_of(engine)
     assert job.tick_count == 4
+    assert engine.watched.snapshots()[0].is_reached
 
 
 async def test_a_command_that_fails_says_what_it_printed_and_is_tried_again(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -269,6 +270,35 @@ async def test_a_process_id_that_is_always_the_same_never_gives_a_name_twice(
         assert len({job.server for job in jobs_of(engine)}) == 5
 
 
+async def test_others_get_their_turn_between_many_taps_with_a_little_to_read(
+    live: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.engine.watching._SLICE_S", 0.0)
+    taps = [HandTap(live, pid=pid) for pid in range(8)]
+    for tap in taps:
+        tap.write(tap.opened(), tap.handshake(), tap.call())
+    turns, read_at = 0, {}
+    async with Engine(watched=[live]) as engine, anyio.create_task_group() as tasks:
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                await anyio.lowlevel.checkpoint()
+                turns += 1
+
+        def on_update(update: Update) -> None:
+            read_at.update(dict.fromkeys(update.changes.progressed, turns))
+
+        await until(lambda: len(states(engine)) == len(taps))
+        engine.subscribe(on_update)
+        tasks.start_soon(count)
+        for tap in taps:
+            tap.write(tap.tick(1))
+        await until(lambda: len(read_at) == len(taps))
+        assert len(set(read_at.values())) == len(taps)
+        tasks.cancel_scope.cancel()
+
+
 async def test_each_machine_keeps_its_ended_taps(
     live: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,7 +308,9 @@ async def test_each_machine_keeps_its_ended_taps(
             tap = HandTap(live, pid=pid)
             tap.write(tap.opened(), tap.closed())
             tap.end()
-            engine.watched.follow(tap.path, lambda: True, Elsewhere(machine, lambda: 0.0))
+            engine.watched.follow(
+                tap.path, lambda: True, Elsewhere(machine, lambda: 0.0, lambda: True)
+            )
             ended = tap.path, False
             await until(
                 lambda: ended in [(e.path, e.is_live) for e in engine.watched.snapshots()]  # noqa: B023

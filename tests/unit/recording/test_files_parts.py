@@ -108,6 +108,25 @@ def test_all_parts_of_a_run_are_found_from_any_of_them(tmp_path: Path) -> None:
         assert missing.detail == "part 4 and others, before a.10.mcprec"
 
 
+def test_the_folder_is_listed_once_for_all_recordings_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [Written(run=str(n)).save(tmp_path / f"{n}.mcprec") for n in range(5)]
+    listed: list[Path] = []
+    names_in = os.listdir
+
+    def listdir(path: Path) -> list[str]:
+        listed.append(path)
+        return names_in(path)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    os.utime(tmp_path, (1, 1))
+    assert all(len(parts_of(path, RecordingFaults())) == 1 for path in paths)
+    assert len(listed) == 1
+    Written(run="0", part=2).save(tmp_path / "0.2.mcprec")
+    assert len(parts_of(paths[0], RecordingFaults())) == 2
+
+
 def test_a_missing_first_part_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
     faults = RecordingFaults()
     path = Written(part=2, run="r").save(tmp_path / "a.2.mcprec")

@@ -52,6 +52,9 @@ def test_a_server_in_short() -> None:
     assert about(LIVE) == "Live · 2025-11-25 · stdio"
     starting = SERVER._replace(state=ServerState.CONNECTING, revision=None)
     assert about(LIVE._replace(server=starting)) == "Live, starting · stdio"
+    lost = LIVE._replace(is_reached=False)
+    assert about(lost) == "Connection lost"
+    assert details(lost).startswith("db: connection lost")
 
 
 def test_a_session_that_a_script_changes_is_never_shown_as_mere_watching() -> None:

@@ -34,7 +34,7 @@ from mcp_progress_monitor.wording.questions import ANSWERED, url_parts
 from mcp_progress_monitor.wording.servers import sign_in_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from mcp_progress_monitor.cli.output.job_text import Label
@@ -130,12 +130,12 @@ class LineMeter:
 
     def on_changes(self, changes: ChangeSet) -> None:
         self._waiting |= changes.progressed
-        self._write_due()
+        self._write_due(changes.progressed)
 
     async def animate(self) -> None:
         while True:
             await anyio.sleep(_BETWEEN_LINES_S / 4)
-            self._write_due()
+            self._write_due(self._waiting)
 
     def say(self, line: str) -> None:
         """Print any other line; the caller has escaped it."""
@@ -149,16 +149,16 @@ class LineMeter:
             yield
         finally:
             self._asides -= 1
-            self._write_due()
+            self._write_due(self._waiting)
 
     def close(self) -> None:
         """Nothing is left to print: the end of a job is never delayed."""
 
-    def _write_due(self) -> None:
+    def _write_due(self, jobs: Collection[JobId]) -> None:
         if self._asides:
             return
         now = self._clock()
-        for job in sorted(self._waiting):
+        for job in sorted(jobs):
             snapshot = self._source.snapshot(job)
             if snapshot is None or not self._has_changes(snapshot):
                 self._waiting.discard(job)

@@ -271,7 +271,9 @@ class WatchedDelegate(SideDelegate):
             painter.restore()
             return
         tone = Tone.GOOD if server.is_live else Tone.MUTED
-        is_trouble = server.is_live and bool(server.script or watched_texts.gap_text(server))
+        is_trouble = server.is_live and (
+            not server.is_reached or bool(server.script or watched_texts.gap_text(server))
+        )
         area = self.begin(painter, option, "watched", Tone.WARNING if is_trouble else tone)
         ink = Tone.TEXT if server.is_live else Tone.MUTED
         tone = Tone.WARNING if is_trouble else Tone.MUTED

@@ -10,7 +10,7 @@ import pytest
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.cli.output.text_front import LineMeter
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState, TaskSnapshot
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobSnapshot, JobState, TaskSnapshot
 from tests.job_stand_ins import FakeJobs, job
 
 
@@ -63,6 +63,22 @@ def test_every_job_has_its_own_second(written: Lines) -> None:
         "export_orders #1",
         "export_orders #2",
     ]
+
+
+def test_a_change_of_one_job_is_not_work_for_all_that_wait(written: Lines) -> None:
+    for job_id in range(50):
+        written.change(job_id, progress=1)
+        written.change(job_id, progress=2)
+    asked: list[int] = []
+    known = written.jobs.snapshot
+
+    def snapshot(each: int) -> JobSnapshot | None:
+        asked.append(each)
+        return known(each)
+
+    written.jobs.snapshot = snapshot  # type: ignore[method-assign, assignment]
+    written.change(7, progress=3)
+    assert asked == [7]
 
 
 def test_jobs_may_have_other_numbers(written: Lines) -> None:
