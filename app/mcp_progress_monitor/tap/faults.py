@@ -257,7 +257,7 @@ class ScriptedStream(ThreadStream):
 
     def _send(self, data: bytes) -> None:
         if not self.is_refused and not self._is_closed:
-            _record(self._lane, data)
+            _record(self.lane, data)
             if not self._write(memoryview(data)):
                 self.is_refused = not self._is_closed
         elif self._is_closed:

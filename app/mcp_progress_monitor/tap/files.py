@@ -38,6 +38,19 @@ _SMALL = 64 * 1024
 _LEAST_PART = 1024 * 1024  # no part is limited to less
 
 
+def change_of(number: int, raw: bytes) -> dict[str, object]:
+    """The fields of an event with a request as the client wrote it, beside the changed one."""
+    return {
+        "actions": ["request-progress"],
+        "from": "client",
+        "message": number,
+        "passed": 1,
+        "rules": [],
+        "by": "--request-progress",
+        "sent": raw.decode(),
+    }
+
+
 class RunFile:
     """The file of one run, created by the first `write`, and again if it was deleted or moved."""
 

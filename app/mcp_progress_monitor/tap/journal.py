@@ -7,7 +7,16 @@ import os
 import sys
 import time
 
-from mcp_progress_monitor.tap.ring import CLOSED, LOST, MARKS, Lost, Ring
+from mcp_progress_monitor.tap.ring import (
+    CHANGED,
+    CLOSED,
+    DATA,
+    LOST,
+    MARKS,
+    ChangedLine,
+    Lost,
+    Ring,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,25 +42,29 @@ class JournalLane:
         self._lost: Lost | None = None  # what was dropped since the last queued chunk
         journal.lanes.append(self)
 
-    def take(self, at: float, data: bytes) -> None:
+    def take(self, at: float, data: bytes, kind: int = DATA) -> None:
         """Queue a chunk that was read `at` (monotonic), or count it if the queue is full."""
         self.taken += len(data)
         ring = self._ring
         if self._lost is not None and ring.has_room(len(data)):
             self.put_lost(at)
         if self._lost is None:
-            if ring.put(self._number, at, data):
+            if ring.put(self._number, at, data, kind):
                 return
             ring.set_losing(self._number, is_losing=True)
             self._lost = Lost("refused" if ring.is_refused else "")
-        self._lost.add(data)
+        self._lost.add(data if kind == DATA else ChangedLine.unpack(data))
 
-    def record(self, data: bytes) -> None:
+    def record(self, data: bytes, kind: int = DATA) -> None:
         """Queue what was read just now; no failure of the journal stops a stream."""
         try:
-            self.take(time.monotonic(), data)
+            self.take(time.monotonic(), data, kind)
         except Exception as error:  # noqa: BLE001  # as it says
             self.journal.give_up(repr(error))
+
+    def record_changed(self, line: bytes, number: int, place: int, size: int) -> None:
+        """Queue message `number` as it is passed on, with `size` bytes added at `place`."""
+        self.record(ChangedLine.pack(line, number, place, size), CHANGED)
 
     def put_lost(self, at: float) -> None:
         """Queue what was dropped."""

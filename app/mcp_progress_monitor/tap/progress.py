@@ -13,20 +13,35 @@ from json.scanner import make_scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-_METHODS = frozenset({"tools/call", "resources/read", "prompts/get"})
+    from mcp_progress_monitor.tap.journal import JournalLane
+
 _PROGRESS = "notifications/progress"
 _TOKEN = "progressToken"  # noqa: S105  # a member's name
 _TOKEN_BYTES = _TOKEN.encode()
 _LONGEST = 1024 * 1024
 """Bytes of a line that may be held until its end; a longer one passes as it comes."""
-_SCAN = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]  # what the decoder itself does
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_NAME = r'[ \t\r\n]*"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*'
-_FIRST, _NEXT = re.compile(r"\{" + _NAME), re.compile(r"[ \t\r\n]*," + _NAME)
-_END = re.compile(r"[ \t\r\n]*\}")
+_SCAN = make_scanner(json.JSONDecoder(object_pairs_hook=tuple))  # type: ignore[arg-type]
+"""Reads in one pass, in C: an object is a tuple of its members, so that repeated ones show."""
+_STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?"
+_PLAIN = rf"(?:{_STRING}|{_NUMBER}|true|false|null)"
+_BLANK = r"[ \t\r\n]*+"
+_COLON = rf"{_BLANK}:{_BLANK}"
+_BESIDE = (
+    rf'(?:"method"{_COLON}(?(1)(?!))'
+    r'("(?:tools\\?/call|resources\\?/read|prompts\\?/get)")'
+    rf'|"id"{_COLON}(?(2)(?!))({_STRING}|{_NUMBER})'
+    rf'|"(?!(?:method|id|params)")[^"\\\x00-\x1f]*+"{_COLON}{_PLAIN})'
+)
+"""A member of a request beside its parameters; its method and its id once each."""
+_HEAD = re.compile(rf'{_BLANK}\{{{_BLANK}(?:{_BESIDE}{_BLANK},{_BLANK})*"params"{_COLON}(?=\{{)')
+_REST = re.compile(rf"{_BLANK}(?:,{_BLANK}{_BESIDE}{_BLANK})*\}}{_BLANK}\Z")
+_NEXT = re.compile(
+    rf'{_BLANK}[{{,]{_BLANK}(?:"[^"\\]*+"{_COLON}{_PLAIN}{_BLANK},{_BLANK})*+"([^"\\]*+)"{_COLON}'
+)
+"""The name of a member in a valid object, after all plain ones before it."""
 
 
 class ProgressRequests:
@@ -40,30 +55,37 @@ class ProgressRequests:
 
     def with_token(self, raw: bytes) -> bytes | None:
         """A request with a token in its bytes; None if it is to pass as it is."""
-        if b'"method"' not in raw or _TOKEN_BYTES in raw:
+        addition = self.addition(raw)
+        if addition is None:
+            return None
+        place, added = addition
+        return raw[:place] + added + raw[place:]
+
+    def addition(self, raw: bytes) -> tuple[int, bytes] | None:
+        """Where to add what to a request that needs a token; None if it is to pass as it is."""
+        if _TOKEN_BYTES in raw:
             return None  # it has one, or says something about one: nothing is changed then
         try:
             text = raw.decode()
-            begin = text.index("{")
-            members, end = _members(text, begin)
-            if (text[:begin] + text[end:]).strip() or members["method"][1] not in _METHODS:
-                return None
-            at, params = members["params"]
-            if members["id"][1] is None or not isinstance(params, dict):
-                return None
-            meta = params.get("_meta", {})
-            if "_meta" in params:
-                at = _members(text, at)[0]["_meta"][0]
-        except (KeyError, TypeError, ValueError, StopIteration, RecursionError):
-            return None
-        if not isinstance(meta, dict) or _TOKEN in meta:
+            at, params = _parameters(text)
+            members = dict(params)
+            beside = members.get("_meta", params)
+            if beside is not params:
+                if not isinstance(beside, tuple) or _TOKEN in dict(beside):
+                    return None
+                if len(members) < len(params):  # readers differ in which of two equal ones counts
+                    return None
+                at = _place(text, at, "_meta")
+        except (TypeError, ValueError, StopIteration, RecursionError):
             return None
         self._count += 1
         added = f'"{_TOKEN}":"{self.prefix}{self._count}"'
-        beside = meta if "_meta" in params else params
-        if "_meta" not in params:
+        if beside is params:
             added = f'"_meta":{{{added}}}'
-        return f"{text[: at + 1]}{added}{',' if beside else ''}{text[at + 1 :]}".encode()
+        if beside:
+            added += ","
+        at += 1
+        return at if text.isascii() else len(text[:at].encode()), added.encode()
 
     def is_kept_back(self, raw: bytes) -> bool:
         """Tell whether a server's message is progress for a token that was given here."""
@@ -79,97 +101,94 @@ class ProgressRequests:
         token = params.get(_TOKEN) if isinstance(params, dict) else None
         return isinstance(token, str) and token.startswith(self.prefix)
 
-    @staticmethod
-    def change_of(number: int, raw: bytes) -> dict[str, object]:
-        """The fields of an event with a request as the client wrote it, beside the changed one."""
-        return {
-            "actions": ["request-progress"],
-            "from": "client",
-            "message": number,
-            "passed": 1,
-            "rules": [],
-            "by": "--request-progress",
-            "sent": raw.decode(),
-        }
-
 
 class LineChange:
-    """One direction, cut into lines; `change` returns what to record and what to pass on."""
+    """One direction, cut into lines, which are recorded and changed before they pass."""
 
-    def __init__(self, change: Callable[[bytes], tuple[bytes, bytes]]) -> None:
-        """`change` gets whole lines with their line feeds."""
-        self._change = change
+    def __init__(self, lane: JournalLane) -> None:
+        self._lane = lane
         self._held = b""
         self._is_passing = False  # a line that was too long to hold
 
-    def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take bytes; returns those to record and those to pass on now."""
-        recorded, passed = [], []
+    def change(self, lines: bytes) -> bytes:
+        """Record whole lines with their line feeds, and return what to pass on of them."""
+        raise NotImplementedError
+
+    def feed(self, data: bytes) -> bytes:
+        """Take bytes, and return those to pass on now."""
+        if data[-1:] == b"\n" and not self._held and not self._is_passing:
+            return self.change(data)  # as most write
+        passed = []
         if self._is_passing:
             end = data.find(b"\n") + 1
             self._is_passing = not end
             head = data[:end] if end else data
-            recorded.append(head)
-            passed.append(head)
+            passed.append(self._as_it_is(head))
             data = data[len(head) :]
         end = data.rfind(b"\n") + 1
         if end:
-            record, passing = self._change(self._held + data[:end])
-            recorded.append(record)
-            passed.append(passing)
+            passed.append(self.change(self._held + data[:end]))
             self._held = b""
         self._held += data[end:]
         if len(self._held) > _LONGEST:
-            recorded.append(self._held)
-            passed.append(self._held)
-            self._held, self._is_passing = b"", True
-        return b"".join(recorded), b"".join(passed)
+            passed.append(self.end())
+            self._is_passing = True
+        return b"".join(passed)
 
     def end(self) -> bytes:
         """The beginning of a last line without its end, which passes as it is."""
         rest, self._held = self._held, b""
-        return rest
+        return self._as_it_is(rest)
+
+    def _as_it_is(self, data: bytes) -> bytes:
+        if data:
+            self._lane.record(data)
+        return data
 
 
-def from_client(requests: ProgressRequests, note: Callable[[bytes], None]) -> LineChange:
-    """The changes to what a client writes; `note` gets the line of an event for each."""
-    count = 0
-    fields = {"event": "changed", **requests.change_of(0, b"")}
-    head, _, rest = _ENCODE(fields).partition("0")  # encoded once: the event costs a third then
-    middle = rest.removesuffix('""}')
+class ClientChange(LineChange):
+    """Adds tokens to what a client writes."""
 
-    def changed(line: bytes) -> bytes:
-        nonlocal count
-        count += 1
-        raw = line.rstrip(b"\r")
-        found = requests.with_token(raw) if line[:1] == b"{" else None
-        if found is None:
+    def __init__(self, requests: ProgressRequests, lane: JournalLane) -> None:
+        super().__init__(lane)
+        self._addition = requests.addition
+        self._count = 0
+
+    def change(self, lines: bytes) -> bytes:
+        if lines.find(b"\n") + 1 == len(lines):
+            return self._change_one(lines)
+        return b"".join([self._change_one(line + b"\n") for line in lines[:-1].split(b"\n")])
+
+    def _change_one(self, line: bytes) -> bytes:
+        self._count += 1
+        addition = self._addition(line) if line[:1] == b"{" else None
+        if addition is None:
+            self._lane.record(line)
             return line
-        note(f"{head}{count}{middle}{_ENCODE(raw.decode())}}}\n".encode())
-        return found + line[len(raw) :]
-
-    def change(lines: bytes) -> tuple[bytes, bytes]:
-        passed = b"\n".join([*map(changed, lines[:-1].split(b"\n")), b""])
-        return passed, passed
-
-    return LineChange(change)
+        place, added = addition
+        line = line[:place] + added + line[place:]
+        self._lane.record_changed(line, self._count, place, len(added))
+        return line
 
 
-def from_server(requests: ProgressRequests) -> LineChange:
-    """The changes to what a server writes: progress that only the tap requested is withheld."""
-    phrase = requests.prefix.encode()
-    plain = re.compile(_PLAIN_PROGRESS % re.escape(phrase), re.MULTILINE)
+class ServerChange(LineChange):
+    """Withholds progress that only the tap requested from what a server writes."""
 
-    def change(lines: bytes) -> tuple[bytes, bytes]:
-        passed = lines
+    def __init__(self, requests: ProgressRequests, lane: JournalLane) -> None:
+        super().__init__(lane)
+        self._is_kept_back = requests.is_kept_back
+        self._phrase = phrase = requests.prefix.encode()
+        self._plain = re.compile(_PLAIN_PROGRESS % re.escape(phrase), re.MULTILINE)
+
+    def change(self, lines: bytes) -> bytes:
+        self._lane.record(lines)
+        phrase, passed = self._phrase, lines
         if phrase in passed and _is_text(lines):
-            passed = plain.sub(b"", passed)  # a flood, in a tenth of the time
+            passed = self._plain.sub(b"", passed)  # a flood, in a tenth of the time
         if phrase in passed:
-            kept = (line for line in passed[:-1].split(b"\n") if not requests.is_kept_back(line))
+            kept = (line for line in passed[:-1].split(b"\n") if not self._is_kept_back(line))
             passed = b"".join([line + b"\n" for line in kept])
-        return lines, passed
-
-    return LineChange(change)
+        return passed
 
 
 _MEMBER = (
@@ -192,22 +211,30 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def _members(text: str, at: int) -> tuple[dict[str, tuple[int, Any]], int]:
-    """The members of the object that begins at `at`, with the places of their values, and its end.
+def _parameters(text: str) -> tuple[int, tuple[tuple[str, Any], ...]]:
+    """Where the parameters of a request begin, and their members.
 
-    `ValueError` unless it is valid and has members, whose names are plain and not repeated: readers
-    differ in which of two equal ones counts.
+    `ValueError` or `StopIteration` unless it is whole and valid, and of a method with progress.
     """
-    members: dict[str, tuple[int, Any]] = {}
-    name = _FIRST.match(text, at)
-    while name is not None:
-        if name[1] in members:
-            raise ValueError(text)
-        begin = name.end()
-        value, at = _SCAN(text, begin)
-        members[name[1]] = begin, value
-        name = _NEXT.match(text, at)
-    end = _END.match(text, at)
-    if end is None:
+    if (head := _HEAD.match(text)) is None:
         raise ValueError(text)
-    return members, end.end()
+    at = head.end()
+    params, end = _SCAN(text, at)
+    rest = _REST.match(text, end)
+    if (
+        rest is None
+        or (head[1] is None) is (rest[1] is None)  # method
+        or (head[2] is None) is (rest[2] is None)  # id
+    ):
+        raise ValueError(text)
+    return at, params
+
+
+def _place(text: str, at: int, name: str) -> int:
+    """Where the value of a member begins, an object, in the valid object at `at`.
+
+    `TypeError` if a name before it, or its own, is written with escapes.
+    """
+    while (found := _NEXT.match(text, at))[1] != name:  # type: ignore[index]
+        at = _SCAN(text, found.end())[1]  # type: ignore[union-attr]
+    return found.end()  # type: ignore[union-attr]

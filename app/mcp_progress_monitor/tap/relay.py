@@ -47,13 +47,13 @@ class Stream:
     """
 
     change: LineChange | None = None
-    """Changes whole lines; None passes all bytes on as they come."""
+    """Records and changes whole lines; None passes all bytes on as they come."""
 
     def __init__(self, server: TappedServer, source: int, target: int, lane: JournalLane) -> None:
         self._server = server
         self._source = source
         self._target = target
-        self._lane = lane
+        self.lane = lane
         self._is_ending = False
         self._left: int | None = None  # bytes still to pass on after the server's end
         self._over = threading.Event()
@@ -74,7 +74,7 @@ class Stream:
     @property
     def moved(self) -> int:
         """A value that changes while bytes pass."""
-        return self._lane.taken
+        return self.lane.taken
 
     def make_room(self) -> None:
         """Let the target hold all that is left, if possible: its reader may come later.
@@ -89,14 +89,6 @@ class Stream:
             fcntl.fcntl(self._target, fcntl.F_SETPIPE_SZ, size + left)
         except (ImportError, AttributeError, OSError):  # not on Linux, no pipe, or too large
             return
-
-    def _changed(self, data: bytes) -> bytes:
-        """Record what `change` makes of bytes, and return what to pass on."""
-        assert self.change is not None  # noqa: S101  # asked before
-        recorded, passed = self.change.feed(data)
-        if recorded:
-            self._lane.record(recorded)
-        return passed
 
     def _rest(self) -> int:
         if self._left is None:
@@ -142,7 +134,6 @@ class ThreadStream(Stream):
     def _set_over(self) -> None:
         rest = b"" if self.change is None else self.change.end()
         if rest:
-            self._lane.record(rest)
             self.is_refused |= not self._write(memoryview(rest))
         super()._set_over()
 
@@ -151,14 +142,14 @@ class ThreadStream(Stream):
 
     def _move(self, least: int) -> bool:
         """Pass on chunks while they have at least `least` bytes; returns whether more may come."""
-        target, journal = self._target, self._lane.journal
-        read, write, record, change = self._read, os.write, self._lane.record, self.change
+        target, journal = self._target, self.lane.journal
+        read, write, record, change = self._read, os.write, self.lane.record, self.change
         while data := read():
             size = len(data)
             if change is None:
                 record(data)
             else:
-                data = self._changed(data)
+                data = change.feed(data)
             try:
                 written = write(target, data)
             except OSError:
@@ -306,7 +297,7 @@ class PolledStream(ThreadStream):
 
     def _pass_next(self) -> None:
         """Pass on a chunk, in the thread if there is no room."""
-        journal = self._lane.journal
+        journal = self.lane.journal
         try:
             data = os.read(self._source, _CHUNK if self._left is None else self._rest())
         except BlockingIOError:
@@ -319,9 +310,9 @@ class PolledStream(ThreadStream):
         if self._left is not None:
             self._left -= len(data)
         if self.change is None:
-            self._lane.record(data)
+            self.lane.record(data)
         else:
-            data = self._changed(data)
+            data = self.change.feed(data)
         try:
             written = self._end.write(data)
         except OSError:
@@ -408,11 +399,11 @@ def requesting_streams(
     server: TappedServer, journal: Journal, requests: ProgressRequests
 ) -> tuple[Stream, Stream, Stream]:
     """The same streams, which add tokens to requests and keep the progress for these back."""
-    from mcp_progress_monitor.tap.progress import from_client, from_server
+    from mcp_progress_monitor.tap.progress import ClientChange, ServerChange
 
     streams = plain_streams(server, journal)
-    streams[0].change = from_client(requests, JournalLane(journal, "*").record)
-    streams[1].change = from_server(requests)
+    streams[0].change = ClientChange(requests, streams[0].lane)
+    streams[1].change = ServerChange(requests, streams[1].lane)
     return streams
 
 

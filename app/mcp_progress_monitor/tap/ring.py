@@ -23,8 +23,9 @@ if TYPE_CHECKING:
         data: bytes
 
 
-DATA, LOST, CLOSED = range(3)
-"""Kinds of entries: bytes that passed, bytes that were dropped, the end of the session."""
+DATA, CHANGED, LOST, CLOSED = range(4)
+"""Kinds of entries: bytes that passed, a line that passed with more in it than was read, bytes that
+were dropped, the end of the session."""
 MARKS = "><!*"
 """The lanes, each with its counter in `Ring`."""
 _HEAD, _BASE, _CLOSING, _UNTIL = range(4)
@@ -92,7 +93,7 @@ class Ring:
         size = (length + _TAKEN) & -_STEP
         with self._lock:
             head = self._head
-            limit = counts[_LIMIT] if kind == DATA else self._capacity
+            limit = counts[_LIMIT] if kind <= CHANGED else self._capacity
             if head - counts[_DONE] + size > limit:
                 return False
             if head == counts[_TAIL]:  # start again, so that few pages are used
@@ -195,6 +196,26 @@ def weight(data: bytes) -> int:
 
 def _size(length: int) -> int:
     return (length + _TAKEN) & -_STEP
+
+
+class ChangedLine(bytes):
+    """A line as it was passed on; `sent` is what was read, the `number`th message of its lane."""
+
+    _HEADER = struct.Struct("=QII")
+    number: int
+    sent: bytes
+
+    @classmethod
+    def pack(cls, line: bytes, number: int, place: int, size: int) -> bytes:
+        """An entry with a line to which `size` bytes at `place` were added."""
+        return cls._HEADER.pack(number, place, size) + line
+
+    @classmethod
+    def unpack(cls, data: bytes) -> ChangedLine:
+        line = cls(data[cls._HEADER.size :])
+        line.number, place, size = cls._HEADER.unpack_from(data)
+        line.sent = line[:place] + line[place + size :]
+        return line
 
 
 class Lost:

@@ -11,8 +11,8 @@ import sys
 import time
 
 from mcp_progress_monitor.tap.detached import handle_of, kill
-from mcp_progress_monitor.tap.files import RunFile
-from mcp_progress_monitor.tap.ring import CLOSED, LOST, MARKS, Lost, weight
+from mcp_progress_monitor.tap.files import RunFile, change_of
+from mcp_progress_monitor.tap.ring import CHANGED, CLOSED, LOST, MARKS, ChangedLine, Lost, weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -247,6 +247,11 @@ class JournalWriter:
                 self._closed = marshal.loads(data)  # noqa: S302  # written by this program
             elif kind == LOST:
                 self._items.append((lane, at, self._lost(data)))
+            elif kind == CHANGED:
+                line = ChangedLine.unpack(data)
+                self._items.append((lane, at, line))
+                self._ring.free(weight(data) - weight(line))
+                continue
             else:
                 self._items.append((lane, at, data))
                 continue
@@ -284,6 +289,8 @@ class JournalWriter:
         while items and size < _MOST:
             lane, at, data = items.popleft()
             self._taken.append(data)
+            if isinstance(data, ChangedLine):
+                self._note_changed(data, at, pieces)
             if isinstance(data, bytes):
                 size += len(data)
                 freed += lane.encode(data, self._prefix(lane.mark, at), pieces)
@@ -343,6 +350,11 @@ class JournalWriter:
         assert self._file is not None  # noqa: S101  # as above
         line = self._file.event(event, fields)
         pieces += (self._prefix("*", time.monotonic()), line)
+
+    def _note_changed(self, line: ChangedLine, at: float, pieces: list[bytes]) -> None:
+        assert self._file is not None  # noqa: S101  # as above
+        event = self._file.event("changed", change_of(line.number, line.sent.rstrip(b"\r\n")))
+        pieces += (self._prefix("*", at), event)
 
     def _prefix(self, mark: str, at: float) -> bytes:
         assert self._file is not None  # noqa: S101  # as above

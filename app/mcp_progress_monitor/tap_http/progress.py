@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.protocol.sse import SseParser
+from mcp_progress_monitor.tap.files import change_of
 from mcp_progress_monitor.tap.progress import ProgressRequests
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class ProgressExchange:
         changed = self._requests.with_token(raw) if side == "client" else None
         if changed is None:
             return raw, None
-        return changed, self._requests.change_of(number, raw)
+        return changed, change_of(number, raw)
 
     async def stream(
         self, pieces: AsyncIterator[bytes], send: Callable[[bytes], Awaitable[None]]

@@ -15,6 +15,7 @@ import pytest
 from mcp_progress_monitor.tap.journal import Journal, JournalLane
 from mcp_progress_monitor.tap.posix import TappedServer
 from mcp_progress_monitor.tap.relay import PolledStream, PollLoop, Stream, ThreadStream
+from mcp_progress_monitor.tap.ring import DATA
 from tests.integration.commands import linux_only
 from tests.patience import PATIENCE_S
 from tests.unit.tap.test_files import about
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX"
 class _Full(JournalLane):
     """A lane that fails, as for want of memory."""
 
-    def take(self, at: float, data: bytes) -> None:
+    def take(self, at: float, data: bytes, kind: int = DATA) -> None:
         raise MemoryError
 
 
