@@ -1,4 +1,4 @@
-"""Names the system's libraries that Qt needs and this Linux lacks, and the packages to install.
+"""Names the system's libraries that Qt or Python lacks on this Linux, and the packages to install.
 
 `python -m mcp_progress_monitor.qt_libraries PLATFORM…` prints them with their Debian packages, for
 the scripts in `packaging`.
@@ -49,9 +49,13 @@ PACKAGES: Final = {
     "libXau.so.6": Packages("libxau6", "libXau", "libxau", "libxau"),
     "libXdmcp.so.6": Packages("libxdmcp6", "libXdmcp", "libxdmcp", "libxdmcp"),
     "libXext.so.6": Packages("libxext6", "libXext", "libxext", "libxext"),
+    "libbrotlicommon.so.1": Packages("libbrotli1", "libbrotli", "brotli", "brotli-libs"),
+    "libbrotlidec.so.1": Packages("libbrotli1", "libbrotli", "brotli", "brotli-libs"),
+    "libcrypto.so.3": Packages("libssl3", "openssl-libs", "openssl", "libcrypto3"),
     "libdbus-1.so.3": Packages("libdbus-1-3", "dbus-libs", "dbus"),
     "libdrm.so.2": Packages("libdrm2", "libdrm"),
     "libexpat.so.1": Packages("libexpat1", "expat", alpine="libexpat"),
+    "libffi.so.8": Packages("libffi8", "libffi"),
     "libfontconfig.so.1": Packages("libfontconfig1", "fontconfig"),
     "libfreetype.so.6": Packages("libfreetype6", "freetype", "freetype2"),
     "libgbm.so.1": Packages("libgbm1", "mesa-libgbm", "mesa", "mesa-gbm"),
@@ -59,8 +63,11 @@ PACKAGES: Final = {
     "libglib-2.0.so.0": Packages("libglib2.0-0", "glib2", alpine="glib"),
     "libgssapi_krb5.so.2": Packages("libgssapi-krb5-2", "krb5-libs", "krb5"),
     "libgthread-2.0.so.0": Packages("libglib2.0-0", "glib2", alpine="glib"),
+    "liblzma.so.5": Packages("liblzma5", "xz-libs", "xz"),
     "libpcre2-8.so.0": Packages("libpcre2-8-0", "pcre2"),
     "libpng16.so.16": Packages("libpng16-16", "libpng"),
+    "libsqlite3.so.0": Packages("libsqlite3-0", "sqlite-libs", "sqlite"),
+    "libssl.so.3": Packages("libssl3", "openssl-libs", "openssl", "libssl3"),
     "libstdc++.so.6": Packages("libstdc++6", "libstdc++", "gcc-libs"),
     "libsystemd.so.0": Packages("libsystemd0", "systemd-libs", alpine=""),
     "libwayland-client.so.0": Packages(
@@ -96,12 +103,12 @@ PACKAGES: Final = {
 """The packages of each library, by the file's name."""
 
 _SYSTEMS: Final = {
-    "debian": ("Debian and Ubuntu", "apt update && apt install"),
-    "fedora": ("Fedora and RHEL", "dnf install"),
-    "arch": ("Arch", "pacman -S"),
-    "alpine": ("Alpine", "apk add"),
+    "debian": ("Debian and Ubuntu", ("apt update", "apt install")),
+    "fedora": ("Fedora and RHEL", ("dnf install",)),
+    "arch": ("Arch", ("pacman -S",)),
+    "alpine": ("Alpine", ("apk add",)),
 }
-"""Name of each family of systems, and its command to install packages."""
+"""Name of each family of systems, and its commands to install packages."""
 _LIKE: Final = {"ubuntu": "debian", "rhel": "fedora", "centos": "fedora"}
 """Other names in `ID` and `ID_LIKE` of os-release."""
 
@@ -142,16 +149,20 @@ def missing(names: Iterable[str], error: str = "") -> list[str]:
     """
     files = [file for name in _MODULES for folder in _folders() for file in folder.glob(name)]
     files += [file for name in names if (file := plugin_of(name))]
-    found = set(_LACKING.findall(_dependencies(files)))
-    if match := _NAMED.search(error):
-        found.add(match["library"] or match["musl"])
-    return sorted(found)
+    return sorted({*_LACKING.findall(_dependencies(files)), *named(error)})
+
+
+def named(error: str) -> list[str]:
+    """The library that the loader's message says is not there; empty for other messages."""
+    match = _NAMED.search(error)
+    return [match["library"] or match["musl"]] if match else []
 
 
 def advice(libraries: Iterable[str]) -> list[str]:
     """Lines that say what to install for these libraries on this system, or on all if unknown."""
     wanted = sorted(libraries)
     family = _family()
+    sudo = "" if hasattr(os, "geteuid") and os.geteuid() == 0 else "sudo "
     lines = []
     unknown = set(wanted)
     for name in [family] if family else _SYSTEMS:
@@ -159,7 +170,8 @@ def advice(libraries: Iterable[str]) -> list[str]:
         unknown &= {each for each, package in found.items() if not package}
         packages = sorted({package for package in found.values() if package})
         if packages:
-            system, command = _SYSTEMS[name]
+            system, commands = _SYSTEMS[name]
+            command = " && ".join(f"{sudo}{each}" for each in commands)
             lines.append(f"On {system}: {command} {' '.join(packages)}")
     if unknown:
         lines.append(f"Search your distribution's packages for {', '.join(sorted(unknown))}.")

@@ -82,7 +82,7 @@ def test_without_the_toolkit_the_command_says_so(recording: Path) -> None:
         timeout=PATIENCE_S,
     )
     assert done.returncode == 2
-    assert "pip install PySide6-Essentials" in done.stderr
+    assert "pip install mcp-progress-monitor" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -1,6 +1,7 @@
 """What Qt lacks is named as the system's loader finds it, in a copy of Qt that lacks something."""
 
 import importlib.util
+import os
 import platform
 import shutil
 import sys
@@ -14,6 +15,18 @@ from mcp_progress_monitor.cli.entry import main
 needs_ldd = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("ldd") is None, reason="the system's loader is Linux's"
 )
+
+
+@pytest.fixture(autouse=True)
+def _root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+
+
+def test_other_users_install_with_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "debian"})
+    (line,) = qt_libraries.advice(["libssl.so.3"])
+    assert line == "On Debian and Ubuntu: sudo apt update && sudo apt install libssl3"
 
 
 @pytest.fixture

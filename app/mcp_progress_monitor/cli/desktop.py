@@ -57,8 +57,23 @@ def _require_modules() -> None:
     except ImportError as error:
         raise _no_libraries(module, str(error)) from error
     if is_missing:
-        advice = f"Install it with: {sys.executable} -m pip install PySide6-Essentials qasync"
-        raise _no_qt(module, advice, f"No module named '{module}'")
+        raise _no_qt(module, _to_install(), f"No module named '{module}'")
+
+
+def _to_install() -> str:
+    """How the window's packages get into this environment."""
+    import sysconfig
+
+    if "musl" in str(sysconfig.get_config_var("HOST_GNU_TYPE")):
+        return (
+            "There is no Qt for Python for musl, the C library of Alpine. Use `watch` in this "
+            "terminal, the window in a container of another system, or *Watch another machine* in "
+            "the window of one."
+        )
+    pip = f"{sys.executable} -m pip install"
+    if importlib.util.find_spec("pip") is None:
+        pip = f"uv pip install --python {sys.executable}"
+    return f"Install it with: {pip} mcp-progress-monitor"
 
 
 def _require_libraries() -> None:

@@ -97,10 +97,36 @@ def exit_code_of(command: Callable[[], int], arguments: Sequence[str]) -> int:
 
 
 def _internal_error(error: Exception, arguments: Sequence[str]) -> ExitCode:
+    if details := _incomplete_python(error):
+        _print_error(CommandFailed(ExitCode.USAGE, details).as_text())
+        return ExitCode.USAGE
     from mcp_progress_monitor.cli.diagnostics import report_internal_error
 
     _print_error(report_internal_error(error, arguments))
     return ExitCode.DEFECT
+
+
+def _incomplete_python(error: BaseException | None) -> ErrorDetails | None:
+    """Say which library of the system, or part of itself, this Python lacks; None if none."""
+    from mcp_progress_monitor import qt_libraries
+    from mcp_progress_monitor.errors import ErrorDetails
+
+    while error is not None:
+        if isinstance(error, ImportError):
+            if libraries := qt_libraries.named(str(error)):
+                hint = "\n".join(qt_libraries.advice(libraries))
+                what = "Python cannot load a library of the system"
+                return ErrorDetails(what, ", ".join(libraries), hint)
+            if error.name in _PARTS_OF_PYTHON:
+                hint = "Use a Python that has it: most that are installed as a package do."
+                what = f"This Python was built without {_PARTS_OF_PYTHON[error.name]}"
+                return ErrorDetails(what, sys.executable, hint, str(error))
+        error = error.__cause__ or error.__context__
+    return None
+
+
+_PARTS_OF_PYTHON = {"_sqlite3": "SQLite", "_ssl": "TLS", "_ctypes": "ctypes", "_lzma": "LZMA"}
+"""Modules that a Python lacks if their library was not there when it was built."""
 
 
 def _print_error(text: str) -> None:

@@ -170,9 +170,16 @@ def new_token() -> str:
 
 def default_state_dir() -> Path:
     """The default folder for resumable work; `--state-dir` overrides it."""
+    name = "mcp-progress-demo"
     configured = Path(os.environ.get("XDG_STATE_HOME", ""))
-    home = configured if configured.is_absolute() else Path.home() / ".local" / "state"
-    return home / "mcp-progress-demo"
+    if configured.is_absolute():
+        return configured / name
+    try:
+        return Path.home() / ".local" / "state" / name
+    except RuntimeError:  # the system knows no home of this user
+        import tempfile
+
+        return Path(tempfile.gettempdir()) / f"{name}-{os.getpid()}"
 
 
 def has_locked(file: int) -> bool:

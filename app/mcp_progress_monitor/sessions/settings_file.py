@@ -60,7 +60,7 @@ class SettingsFile:
                 "Cannot read the server settings; they are left unchanged",
                 str(path),
                 "Fix the file, or move it away to start over.",
-                str(error),
+                getattr(error, "strerror", None) or str(error),
             )
             self._path = None
             return {}

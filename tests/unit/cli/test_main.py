@@ -1,6 +1,7 @@
 """Whatever goes wrong becomes an error and an exit code, never a traceback."""
 
 import errno
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,6 +54,30 @@ def test_a_defect_is_written_to_a_file_and_reported_in_one_sentence(
     assert "Traceback" in account
     assert "'--data-dir'" in account
     assert "hunter2" not in account
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ImportError("libssl.so.3: cannot open shared object file: No such file"), "libssl3"),
+        (ModuleNotFoundError("No module named '_sqlite3'", name="_sqlite3"), "without SQLite"),
+    ],
+)
+def test_a_python_that_lacks_a_library_is_no_defect(
+    failing: Callable[[BaseException], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    data_dir: Path,
+    error: ImportError,
+    said: str,
+) -> None:
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "debian"})
+    late = LookupError("Backend 'asyncio' is not available")
+    late.__cause__ = error
+    failing(late)
+    assert main(["tools", "--data-dir", str(data_dir)]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(data_dir.glob("defect*"))
 
 
 def test_a_servers_command_is_not_written_down(

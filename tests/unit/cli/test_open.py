@@ -139,5 +139,5 @@ def test_without_the_toolkit_the_command_says_so(
 ) -> None:
     monkeypatch.setitem(sys.modules, "PySide6.QtWidgets", None)
     assert main(["open", str(recording), "--data-dir", str(data_dir)]) == 2
-    assert "pip install PySide6-Essentials" in capsys.readouterr().err
+    assert "pip install mcp-progress-monitor" in capsys.readouterr().err
     assert not opened

@@ -7,6 +7,7 @@ import mcp_types.methods
 import pytest
 
 from mcp_progress_monitor.demo.eras import ERAS
+from mcp_progress_monitor.demo.resumption import default_state_dir
 from tests.unit.demo.client import Client
 
 ARCHIVE = ("resources/read", {"uri": "demo://archive"}, 6)
@@ -65,3 +66,15 @@ def test_state_is_kept_in_a_folder_of_the_users_by_default(isolated_home: Path) 
     Client().request("resources/read", {"uri": "demo://archive"})
     folder = isolated_home / ".local" / "state" / "mcp-progress-demo"
     assert (folder / "resource-archive.txt").read_text().count("\n") == 2
+
+
+def test_without_a_home_work_is_kept_in_the_temporary_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", home)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    assert default_state_dir().parent == tmp_path
