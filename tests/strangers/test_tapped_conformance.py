@@ -29,7 +29,7 @@ SERVERS = ("official", "everything", "ours")
 REBINDING, REJECTED = "dns-rebinding-protection", "localhost-host-rebinding-rejected"
 """A tap answers no page of another origin itself, whatever its server does."""
 OF_SIGN_IN = "auth/"
-"""Clients sign in for the URL they use: servers with OAuth cannot be tapped, as the tap says."""
+"""Clients sign in for the URL they use, which a tap passes on with options only."""
 
 
 @pytest.fixture(scope="module")

@@ -470,26 +470,15 @@ def tap(invocation: Invocation, order: TapSessionOrder) -> int:
 
     For a server with a URL, use --to: it passes HTTP on until Ctrl+C, and prints the URL for the
     client. Credentials pass and are not recorded. If the server needs a sign-in with OAuth, add
-    --oauth: you sign in here, and clients need no sign-in.
+    --oauth: you sign in here, and clients need no sign-in. To watch a client's own sign-in, use
+    --rewrite-auth instead.
     """
     ctx = click.get_current_context()
     ctx.obj = invocation
     if ctx.invoked_subcommand is not None:
         return 0
     common, to = invocation.common, order.to
-    if to is not None and common.command is not None:
-        raise click.UsageError("Use either --to URL or -- COMMAND.")
-    if to is None and order.listen is not None:
-        raise click.UsageError("--listen needs --to URL.")
-    if to is None and order.needs_sign_in:
-        raise click.UsageError("--oauth needs --to URL.")
-    if to is None and common.command is None:
-        raise click.UsageError(_MISSING)
-    _refuse_others(common)
-    if order.seed is not None and order.script is None:
-        raise click.UsageError("--seed needs --script FILE.")
-    if order.requests_progress and order.script is not None:
-        raise click.UsageError("Use either --request-progress or --script FILE.")
+    _check_tap(common, order)
     from mcp_progress_monitor.cli.exits import ExitCode, failing
     from mcp_progress_monitor.cli.tapping import TapOrder, load_script, run_tap
 
@@ -510,6 +499,29 @@ def tap(invocation: Invocation, order: TapSessionOrder) -> int:
             requests_progress=order.requests_progress,
         )
     )
+
+
+def _check_tap(common: CommonOptions, order: TapSessionOrder) -> None:
+    """Refuse options of a tap that do not go together."""
+    to = order.to
+    if to is not None and common.command is not None:
+        raise click.UsageError("Use either --to URL or -- COMMAND.")
+    for name, is_given in (
+        ("--listen", order.listen is not None),
+        ("--oauth", order.needs_sign_in),
+        ("--rewrite-auth", order.rewrites_auth),
+    ):
+        if to is None and is_given:
+            raise click.UsageError(f"{name} needs --to URL.")
+    if order.rewrites_auth and order.needs_sign_in:
+        raise click.UsageError("Use either --oauth or --rewrite-auth.")
+    if to is None and common.command is None:
+        raise click.UsageError(_MISSING)
+    _refuse_others(common)
+    if order.seed is not None and order.script is None:
+        raise click.UsageError("--seed needs --script FILE.")
+    if order.requests_progress and order.script is not None:
+        raise click.UsageError("Use either --request-progress or --script FILE.")
 
 
 def _run_url_tap(
@@ -534,6 +546,7 @@ def _run_url_tap(
             rules,
             requests_progress=order.requests_progress,
             sign_in=sign_in,
+            rewrites_auth=order.rewrites_auth,
         )
     )
 

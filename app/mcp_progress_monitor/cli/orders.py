@@ -686,6 +686,12 @@ class TapSessionOrder(Order):
         help="With --to: use this OAuth client ID. Default: that of the saved server with this URL,"
         " else register dynamically. Implies --oauth.",
     )
+    rewrites_auth: bool = option(
+        "--rewrite-auth",
+        is_flag=True,
+        help="With --to: let clients sign in through the tap, as if it were the server, and record"
+        " that without secrets.",
+    )
 
     @property
     def needs_sign_in(self) -> bool:

@@ -152,6 +152,13 @@ class TapAddresses:
         _, mark, fragment = url.partition("#")
         return self.origin + there.raw_path.decode("ascii") + mark + fragment
 
+    def restored(self, url: str) -> str:
+        """Replace the tap's origin in a URL by the server's; other URLs are unchanged."""
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme != "http" or not _is_loopback(parts.netloc, self.listening.port):
+            return url
+        return self.upstream_url(parts._replace(scheme="", netloc="").geturl())
+
 
 class EndpointRewriter:
     """Rewrites the URL of the `endpoint` event of a legacy SSE stream to the tap's origin.

@@ -163,8 +163,23 @@ class TappedExchange:
     they are about; they queue copies and never wait. The recorder does the rest later.
     """
 
-    def __init__(self, tap: TapRecorder, method: str, target: str, headers: Headers) -> None:
+    def __init__(
+        self,
+        tap: TapRecorder,
+        method: str,
+        target: str,
+        headers: Headers,
+        *,
+        url: str = "",
+        body: str = "",
+    ) -> None:
+        """Record a request to the server; or one of a sign-in, to `url` with `body`.
+
+        What is given of a sign-in must be without secrets.
+        """
         self._tap = tap
+        self._url = url
+        self._shown_body = body
         self._method = method
         self._target = target
         self._headers = headers
@@ -284,9 +299,11 @@ class TappedExchange:
         elif self._is_at_endpoint and (raw or lost):
             why = FULL if lost else _CUT
             self._event("not_recorded", bytes=lost or len(raw), messages=1, why=why)
-        url = tap.addresses.upstream_url(self._target)
+        url = self._url or tap.addresses.upstream_url(self._target)
         purpose = self._purpose(request)
-        self._exchange = session.record.sent(self._method, url, self._headers, purpose, carried)
+        self._exchange = session.record.sent(
+            self._method, url, self._headers, purpose, carried, self._shown_body
+        )
         self._count_held()
         yield from tap.drain(session)
 
@@ -294,7 +311,7 @@ class TappedExchange:
         session.record.redactor.learn({}, self._credentials, str(self._tap.addresses.upstream))
 
     def _purpose(self, request: TappedRequest) -> str:
-        if self._target.startswith(recorder.WELL_KNOWN):
+        if self._url or self._target.startswith(recorder.WELL_KNOWN):
             return "auth"
         if not self._is_at_endpoint and self._message is None:
             return "other"
@@ -338,6 +355,7 @@ class TappedExchange:
         """The sink for the body; None for one that is compressed or not about MCP."""
         is_shown = (
             self._is_at_endpoint
+            or bool(self._url)
             or self._message is not None
             or self._target.startswith(recorder.WELL_KNOWN)
         )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import SignIn
     from mcp_progress_monitor.tap.script import Script
     from mcp_progress_monitor.tap_http.changes import HttpChanges
+    from mcp_progress_monitor.tap_http.rewrite_auth import AuthRewriter
     from mcp_progress_monitor.tap_http.sign_in import TapSignIn
 
 LIVE: Final = "live"  # the folder of taps' recordings, within that of recordings
@@ -261,7 +262,8 @@ class TapOptions:
     """The options of a tap.
 
     `name` is that of the server, by default the host of `to`; `client` is the client's, if known.
-    With `sign_in`, clients use the tap without a token, and it adds one.
+    With `sign_in`, clients use the tap without a token, and it adds one. With `rewrites_auth`, they
+    sign in through it.
     """
 
     to: str
@@ -272,6 +274,7 @@ class TapOptions:
     script: Script | None = None
     requests_progress: bool = False
     sign_in: SignInOptions | None = None
+    rewrites_auth: bool = False
 
 
 class HttpTap:
@@ -291,6 +294,7 @@ class HttpTap:
         self._options = options
         self._data_dir = data_dir
         self._sign_in: TapSignIn | None = None
+        self._rewriter: AuthRewriter | None = None
         self._report = report
         self._listener: MultiListener[SocketStream] | None = None
         self._journal: HttpJournal | None = None
@@ -311,6 +315,8 @@ class HttpTap:
         try:
             if self._options.sign_in is not None:
                 await self._begin_sign_in(self._options.sign_in)
+            elif self._options.rewrites_auth:
+                self._rewriter = self._new_rewriter()
             await self._listen()
         except BaseException:
             await self._close_sign_in()
@@ -340,6 +346,8 @@ class HttpTap:
             fields["script"] = self._script.name
         if self._requests_progress:
             fields["requests_progress"] = True
+        if self._rewriter is not None:
+            fields["rewrites_auth"] = True
         stamp = clock.wall(), clock.monotonic()
         self._journal = HttpJournal(
             self._folder, self._name, fields, stamp, self._report, self._settings
@@ -358,6 +366,7 @@ class HttpTap:
             self._report,
             changes=changes,
             sign_in=self._sign_in,
+            rewrites_auth=self._rewriter is not None,
         )
         try:
             async with listener, anyio.create_task_group() as tasks:
@@ -371,9 +380,10 @@ class HttpTap:
             await self._close_sign_in()
 
     async def _close_sign_in(self) -> None:
-        if self._sign_in is not None:
-            with anyio.move_on_after(_CLOSE_S, shield=True):
-                await self._sign_in.aclose()
+        for each in (self._sign_in, self._rewriter):
+            if each is not None:
+                with anyio.move_on_after(_CLOSE_S, shield=True):
+                    await each.aclose()
 
     async def _begin_sign_in(self, wanted: SignInOptions) -> None:
         from mcp_progress_monitor.snapshots.definitions import HttpDefinition
@@ -386,6 +396,14 @@ class HttpTap:
             server, self._data_dir, self._report, wanted.lines_of
         )
         await self._sign_in.begin()
+
+    def _new_rewriter(self) -> AuthRewriter:
+        from mcp_progress_monitor.sessions.transport.http.oauth import needs_sdk
+
+        with needs_sdk(self._name):
+            from mcp_progress_monitor.tap_http.rewrite_auth import AuthRewriter
+
+        return AuthRewriter.create(self.addresses, self._report)
 
     def _changes(self) -> HttpChanges | None:
         """The changes to what passes; nothing of them is loaded without any."""
@@ -407,7 +425,7 @@ class HttpTap:
     async def _serve(self, recorder: TapRecorder, stream: SocketStream) -> None:
         """Serve one connection; an internal error ends only that one."""
         try:
-            await ProxyConnection(stream, recorder).serve()
+            await ProxyConnection(stream, recorder, self._rewriter).serve()
         except Exception as error:  # noqa: BLE001  # the others must go on
             text = formatting.one_line(f"{type(error).__name__}: {error}")
             self._report(f"A connection was closed because of an internal error: {text}")

@@ -5,31 +5,29 @@ compression; `Expect`, which is handled here; `Upgrade`, which is removed; `Loca
 the `endpoint` event of HTTP+SSE, in which the server's origin is replaced by the tap's. A script
 (`faults`) may change messages. All other headers keep names, values and order. Chunk boundaries may
 change, and trailers are removed. Nothing is retried, unless the tap signs in (`sign_in`): then
-`Authorization` is the user's, and a request is sent again with a new token. The tap itself responds
-only with 502 if the server cannot be reached or signed in to, with 403 to a host or origin that is
-not local, and to malformed HTTP.
+`Authorization` is the user's, and a request is sent again with a new token. A tap through which
+clients sign in (`rewrite_auth`) also answers the requests of a sign-in, and names itself in
+`WWW-Authenticate`. The tap itself responds only with 502 if the server cannot be reached or signed
+in to, with 403 to a host or origin that is not local, and to malformed HTTP.
 """
 
 from __future__ import annotations
 
 import contextlib
-import select
-import ssl
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import h11
 import httpx2
-from anyio.abc import SocketAttribute
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.sessions.transport.http.client import (
     NO_RESPONSE,
     NoRouteError,
     make_breakable,
     route_through,
-    trusted,
 )
 from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, JSON, SESSION
 from mcp_progress_monitor.sessions.transport.http.errors import (
@@ -41,6 +39,13 @@ from mcp_progress_monitor.sessions.transport.http.proxies import proxy_for
 from mcp_progress_monitor.tap_http.addresses import EndpointRewriter
 from mcp_progress_monitor.tap_http.exchange import CLIENT_GONE, COMPLETE, NOT_SENT, TappedExchange
 from mcp_progress_monitor.tap_http.recorder import STOPPED, outline
+from mcp_progress_monitor.tap_http.upstream import (
+    BEFORE_WAIT,
+    CHUNK,
+    GONE,
+    LARGEST_HEAD,
+    DirectTransport,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -50,23 +55,19 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.tap_http.changes import ChangedExchange
     from mcp_progress_monitor.tap_http.recorder import TapRecorder
+    from mcp_progress_monitor.tap_http.rewrite_auth import AuthRewriter
 
     RawHeaders = list[tuple[bytes, bytes]]
-    from socket import socket
 
-    from anyio.abc import ByteStream
-
-_CHUNK: Final = 64 * 1024
-_LARGEST_HEAD: Final = 256 * 1024
 _CLOSING_S: Final = 2.0
 _HALF_CLOSED_S: Final = 1.0
 """How long a client that sends nothing more waits if its server cannot be told so."""
 _LIMITS: Final = httpx2.Limits(
     max_connections=1, max_keepalive_connections=1, keepalive_expiry=None
 )
-_GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
+_LARGEST_FORM: Final = 64 * 1024
 _CHANGEABLE: Final = frozenset({EVENTS, JSON})
 _NO_TUNNELS: Final = "The tap forwards to one server and does not open tunnels"
 
@@ -92,13 +93,18 @@ class _RequestBody(httpx2.AsyncByteStream):
 class ProxyConnection:
     """One connection of a client, and its connection to the server."""
 
-    def __init__(self, stream: SocketStream, recorder: TapRecorder) -> None:
+    def __init__(
+        self, stream: SocketStream, recorder: TapRecorder, rewriter: AuthRewriter | None = None
+    ) -> None:
+        """Serve `stream`; `rewriter` answers the requests of clients' sign-ins."""
         self._stream = stream
+        self._sign_ins = rewriter
         self._recorder = recorder
         self._addresses = recorder.addresses
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_HEAD)
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD)
         self._upstream: httpx2.AsyncBaseTransport | None = None
         self._held = b""
+        self._asked: dict[str, str] = {}  # the headers of the last request
         self._root = httpx2.URL(recorder.addresses.upstream_url("/"))
         self._has_request = anyio.Event()
         self._is_asked = anyio.Event()
@@ -126,17 +132,50 @@ class ProxyConnection:
         if not isinstance(event, h11.Request):
             return False
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in event.headers}
+        self._asked = headers
         if not self._addresses.is_target(event.target) and event.method != b"CONNECT":
             await self._answer(400, "The request's target is not a path or a URL")
             return False
+        rewriter = self._sign_ins
+        method, target = _text(event.method), _text(self._addresses.target(event.target))
+        if rewriter is not None and rewriter.is_browsed(method, target):
+            headers.pop("sec-fetch-site", None)
         is_tunnel = event.method == b"CONNECT"
         refusal = _NO_TUNNELS if is_tunnel else self._addresses.refusal(headers)
         if refusal:
             await self._answer(403, refusal)
             return False
+        if rewriter is not None and rewriter.handles(target):
+            return await self._rewritten(rewriter, method, target, headers)
         is_complete = await self._pass_on(event)
         is_idle = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
         return is_complete and is_idle
+
+    async def _rewritten(
+        self, rewriter: AuthRewriter, method: str, target: str, headers: dict[str, str]
+    ) -> bool:
+        """Answer a request of a client's sign-in; returns whether another one may follow."""
+        body = b""
+        try:
+            async for piece in self._received():
+                body += piece
+                if len(body) > _LARGEST_FORM:
+                    await self._answer(413, f"More than {formatting.size(_LARGEST_FORM)} were sent")
+                    return False
+            status, fields, content = await rewriter.answered(
+                self._recorder, method, target, headers, body
+            )
+            length = [] if status == 204 else [("Content-Length", str(len(content)))]
+            raw = [(n.encode(), v.encode("latin-1", "replace")) for n, v in [*fields, *length]]
+            self._hold(h11.Response(status_code=status, headers=raw))
+            await self._send_data(content)
+            await self._send(h11.EndOfMessage())
+        except UserError as error:
+            await self._answer(502, error.details.as_text())
+            return False
+        except (_ClientGoneError, h11.ProtocolError):
+            return False
+        return True
 
     async def _pass_on(self, event: h11.Request) -> bool:
         """Pass on a request and its response; returns whether both are complete."""
@@ -166,12 +205,12 @@ class ProxyConnection:
         """
         await self._has_request.wait()
         try:
-            data = await self._stream.receive(_CHUNK)
+            data = await self._stream.receive(CHUNK)
         except anyio.EndOfStream:
             self._has_left = True
             if not await self._has_told_server():
                 scope.cancel()
-        except _GONE:
+        except GONE:
             scope.cancel()
         else:
             self._http.receive_data(data)  # the next request, handled later
@@ -442,12 +481,19 @@ class ProxyConnection:
         return sent
 
     def _to_client(self, headers: RawHeaders) -> RawHeaders:
-        return [
-            (name, self._addresses.rewritten(value.decode("latin-1")).encode("latin-1", "replace"))
-            if name.lower() == b"location"
-            else (name, value)
-            for name, value in _with_one_length(headers)
-        ]
+        rewriter = self._sign_ins
+        passed: RawHeaders = []
+        for name, value in _with_one_length(headers):
+            match name.lower():
+                case b"location":
+                    text = self._addresses.rewritten(_text(value))
+                case b"www-authenticate" if rewriter is not None:
+                    text = rewriter.challenge(_text(value), self._asked)
+                case _:
+                    passed.append((name, value))
+                    continue
+            passed.append((name, text.encode("latin-1", "replace")))
+        return passed
 
     async def _answer(self, status: int, text: str) -> None:
         body = f"mcp-progress-monitor tap: {text}\n".encode(errors="replace")
@@ -472,10 +518,10 @@ class ProxyConnection:
             if isinstance(self._upstream, DirectTransport):
                 await self._upstream.flush()
             try:
-                data = await self._stream.receive(_CHUNK)
+                data = await self._stream.receive(CHUNK)
             except anyio.EndOfStream:
                 data = b""
-            except _GONE as error:
+            except GONE as error:
                 raise _ClientGoneError from error
             self._http.receive_data(data)
 
@@ -484,7 +530,7 @@ class ProxyConnection:
         if data:
             self._hold(h11.Data(data=data))
         may_hold = isinstance(self._upstream, DirectTransport) and self._recorder.changes is None
-        if len(self._held) > _CHUNK or not may_hold:
+        if len(self._held) > CHUNK or not may_hold:
             await self._flush()
 
     async def _send(self, event: h11.Event) -> None:
@@ -501,11 +547,11 @@ class ProxyConnection:
         held, self._held = self._held, b""
         try:
             await self._stream.send(held)
-        except _GONE as error:
+        except GONE as error:
             raise _ClientGoneError from error
 
 
-_REASONS: Final = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway"}
+_REASONS: Final = {403: "Forbidden", 413: "Content Too Large", 502: "Bad Gateway"}
 
 
 async def _body_of(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
@@ -563,193 +609,3 @@ def _kind(response: httpx2.Response) -> str:
 
 def _text(value: bytes) -> str:
     return value.decode("latin-1")
-
-
-BEFORE_WAIT: Final = "before_wait"
-"""The request extension with a function to call before waiting for the server."""
-_USUAL_PORTS: Final = {"http": 80, "https": 443}
-_LOST: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
-
-
-class DirectTransport(httpx2.AsyncBaseTransport):
-    """Sends one request at a time, on one connection as long as that lasts."""
-
-    def __init__(self) -> None:
-        self._stream: ByteStream | None = None
-        self._socket: socket
-        self._http = _connection()
-        self._held = b""
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; the response's body is read as it arrives.
-
-        Available parts of the request are sent together: see `flush`. `NoRouteError` if there are
-        no trusted certificates.
-        """
-        await self._connect(request.url)
-        before_wait: Callable[[], Awaitable[None]] = request.extensions[BEFORE_WAIT]
-        try:
-            await self._send(request)
-            event = await self._event(before_wait)
-            while isinstance(event, h11.InformationalResponse) and event.status_code != 101:
-                event = await self._event(before_wait)
-        except BaseException:
-            await self.aclose()
-            raise
-        if not isinstance(event, h11.Response | h11.InformationalResponse):
-            raise httpx2.RemoteProtocolError(f"{type(event).__name__} in place of a response")
-        return httpx2.Response(
-            event.status_code,
-            headers=list(event.headers.raw_items()),
-            stream=_Body(self, before_wait),
-            extensions={
-                "http_version": b"HTTP/" + event.http_version,
-                "reason_phrase": event.reason,
-            },
-        )
-
-    async def flush(self) -> None:
-        """Send what was held back; call it before waiting for more of the request."""
-        if self._held and self._stream is not None:
-            held, self._held = self._held, b""
-            with contextlib.suppress(*_LOST):  # it may have responded before closing
-                await self._stream.send(held)
-
-    async def send_eof(self) -> bool:
-        """Close this side of the connection; returns whether that is possible, unlike with TLS."""
-        if not isinstance(self._stream, anyio.abc.SocketStream):
-            return False
-        with contextlib.suppress(*_LOST, OSError):
-            await self._stream.send_eof()
-        return True
-
-    async def body(self, before_wait: Callable[[], Awaitable[None]]) -> AsyncGenerator[bytes, None]:
-        is_whole = False
-        try:
-            while isinstance(event := await self._event(before_wait), h11.Data):
-                yield bytes(event.data)
-            is_whole = True
-        finally:
-            if not is_whole:
-                await self.aclose()
-
-    async def end_exchange(self) -> None:
-        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
-            self._http.start_next_cycle()
-        else:
-            await self.aclose()
-
-    async def aclose(self) -> None:
-        stream, self._stream = self._stream, None
-        self._held = b""
-        if stream is not None:
-            with anyio.CancelScope(shield=True):
-                await anyio.aclose_forcefully(stream)
-
-    async def _connect(self, url: httpx2.URL) -> None:
-        if self._stream is not None and not _is_readable(self._socket):
-            return
-        await self.aclose()  # anything readable between two requests is the end
-        self._http = _connection()
-        tls = _trusted() if url.scheme == "https" else None
-        host, port = url.raw_host.decode("ascii").strip("[]"), url.port or _USUAL_PORTS[url.scheme]
-        try:
-            if tls is None:
-                self._stream = await anyio.connect_tcp(host, port)
-            else:
-                self._stream = await anyio.connect_tcp(
-                    host, port, ssl_context=tls, tls_hostname=host, tls_standard_compatible=False
-                )
-        except (OSError, ssl.SSLError, anyio.EndOfStream, *_LOST) as error:
-            raise httpx2.ConnectError(str(error)) from error
-        self._socket = self._stream.extra(SocketAttribute.raw_socket)  # noqa: S610  # of anyio
-
-    async def _send(self, request: httpx2.Request) -> None:
-        try:
-            head = h11.Request(
-                method=request.method,
-                headers=request.headers.raw,
-                target=request.extensions["target"],
-            )
-            self._hold(self._http.send(head))
-        except h11.LocalProtocolError as error:
-            raise httpx2.LocalProtocolError(str(error)) from error
-        if isinstance(request.stream, httpx2.AsyncByteStream):
-            async for piece in request.stream:
-                self._hold(self._http.send(h11.Data(data=piece)))
-                if len(self._held) > _CHUNK:
-                    await self.flush()
-        self._hold(self._http.send(h11.EndOfMessage()))
-        await self.flush()
-
-    def _hold(self, data: bytes | None) -> None:
-        self._held += data or b""
-
-    async def _event(
-        self, before_wait: Callable[[], Awaitable[None]]
-    ) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        http = self._http
-        while True:
-            try:
-                event = http.next_event()
-            except h11.RemoteProtocolError as error:
-                raise httpx2.RemoteProtocolError(str(error)) from error
-            if event is not h11.NEED_DATA:
-                return event
-            await before_wait()
-            data = await self._receive()
-            if not data and http.their_state is h11.SEND_RESPONSE:
-                text = "Server disconnected without sending a response."
-                raise httpx2.RemoteProtocolError(text)
-            http.receive_data(data)
-
-    async def _receive(self) -> bytes:
-        if self._stream is None:
-            raise httpx2.ReadError("")
-        try:
-            return await self._stream.receive(_CHUNK)
-        except anyio.EndOfStream:
-            return b""
-        except _LOST as error:
-            raise httpx2.ReadError(str(error)) from error
-
-
-class _Body(httpx2.AsyncByteStream):
-    """A response's body, and the end of its exchange."""
-
-    def __init__(
-        self, transport: DirectTransport, before_wait: Callable[[], Awaitable[None]]
-    ) -> None:
-        self._transport = transport
-        self._before_wait = before_wait
-
-    def __aiter__(self) -> AsyncGenerator[bytes, None]:
-        return self._transport.body(self._before_wait)
-
-    async def aclose(self) -> None:
-        await self._transport.end_exchange()
-
-
-def _trusted() -> ssl.SSLContext:
-    try:
-        tls = trusted()
-    except OSError as error:
-        raise NoRouteError(error) from error
-    tls.set_alpn_protocols(["http/1.1"])
-    return tls
-
-
-def _connection() -> h11.Connection:
-    return h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
-
-
-def _is_readable(idle: socket) -> bool:
-    """Return whether an idle connection is readable, which usually means that it has ended."""
-    number = idle.fileno()
-    if number < 0:
-        return True
-    if not hasattr(select, "poll"):
-        return bool(select.select([number], [], [], 0)[0])
-    poll = select.poll()
-    poll.register(number, select.POLLIN)
-    return bool(poll.poll(0))

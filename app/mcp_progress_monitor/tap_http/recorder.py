@@ -243,13 +243,17 @@ class TapRecorder:
         numbers: FrameNumbers | None = None,
         changes: HttpChanges | None = None,
         sign_in: TapSignIn | None = None,
+        *,
+        rewrites_auth: bool = False,
     ) -> None:
         """Connections are named `name#1` and so on; `report` gets lines for the user.
 
-        `changes` are made to what passes; `sign_in` signs the requests.
+        `changes` are made to what passes; `sign_in` signs the requests, or clients sign in through
+        a tap that `rewrites_auth`.
         """
         self.changes = changes
         self.sign_in = sign_in
+        self._can_sign_in = sign_in is not None or rewrites_auth
         self.addresses = addresses
         self.journal = journal
         self.sessions = ClientSessions(self.begin_session)
@@ -385,8 +389,8 @@ class TapRecorder:
 
     def report_sign_in(self, session: ClientSession, exchange: int, found: SignInRefusal) -> None:
         """Record why a client cannot sign in, and report it to the user once."""
-        if self.sign_in is not None:
-            return  # it need not
+        if self._can_sign_in:
+            return
         known = {name: value for name, value in found._asdict().items() if value is not None}
         session.inbound.record_event(
             "sign_in_required", exchange=exchange, **known, text=found.text
@@ -435,7 +439,7 @@ class TapRecorder:
             "url": self.addresses.shown,
             "transport": "sse" if is_legacy_sse else "http",
             "headers": sorted(name for name in request.headers if _is_of_server(name)),
-            "auth": "headers" if self.sign_in is None else "oauth",
+            "auth": "oauth" if self._can_sign_in else "headers",
             "listen": self.addresses.shown_own,
         }
 
@@ -448,11 +452,13 @@ def _is_of_server(header: str) -> bool:
 
 WELL_KNOWN: Final = "/.well-known/"
 _PROTECTED: Final = "/.well-known/oauth-protected-resource"
-_METADATA: Final = re.compile(r'resource[_]metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
+RESOURCE_METADATA: Final = re.compile(
+    r'resource[_]metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE
+)
 _BEARER: Final = re.compile(r"\bBearer\b", re.IGNORECASE)
 _WAY_OUT: Final = (
     "Run the tap in a terminal with --oauth: it signs in itself, and the client needs no sign-in. "
-    "Or give the client a token in a header."
+    "With --rewrite-auth, the client signs in through the tap. Or give it a token in a header."
 )
 
 
@@ -478,7 +484,7 @@ def sign_in_refusal(
     challenge = headers.get("www-authenticate", "")
     if status != 401 or not _BEARER.search(challenge):
         return None
-    found = _METADATA.search(challenge)
+    found = RESOURCE_METADATA.search(challenge)
     if found is None and "authorization" in request:
         return None
     metadata = None if found is None else found[1] or found[2]

@@ -154,13 +154,18 @@ class TapSignIn:
 
     async def _asked(self, request: httpx2.Request) -> httpx2.Response:
         """The response to a request that leads to a token; redirects are not followed."""
-        where = host_of(str(request.url))
         try:
             return await self._client.send(request, stream=True, auth=None)
         except _NO_RESPONSE as error:
-            hint = "Check the network. The next request tries again."
-            what = "Cannot sign in: the authorization server did not respond"
-            raise UserError(ErrorDetails(what, where, hint, _reason(error, where))) from error
+            raise no_response(error, str(request.url)) from error
+
+
+def no_response(error: Exception, url: str) -> UserError:
+    """An authorization server that cannot be reached, or ends the connection."""
+    where = host_of(url)
+    hint = "Check the network. The next request tries again."
+    what = "Cannot sign in: the authorization server did not respond"
+    return UserError(ErrorDetails(what, where, hint, _reason(error, where)))
 
 
 def _reason(error: Exception, where: str) -> str:

@@ -112,7 +112,7 @@ class AuthorizationServer:
         if client is None or not client.may_go_to(redirect):
             return refuse(handler, "invalid_request", "Unknown client_id, or redirect_uri of it")
         state, issuer = query.get("state"), base_of(handler)
-        error = self._error_of(query)
+        error = self._error_of(query, handler)
         if error is not None:
             return send_to(handler, redirect, error=error, state=state, iss=issuer)
         code = secrets.token_urlsafe(16)
@@ -121,17 +121,19 @@ class AuthorizationServer:
             _keep(self._codes, code, known)
         return send_to(handler, redirect, code=code, state=state, iss=issuer)
 
-    def _error_of(self, query: dict[str, str]) -> str | None:
+    def _error_of(self, query: dict[str, str], handler: Handler) -> str | None:
         if self._denies:
             return "access_denied"
         if query.get("response_type") != "code":
             return "unsupported_response_type"
         if query.get("code_challenge_method") != "S256" or not query.get("code_challenge"):
             return "invalid_request"
-        return None
+        return None if _is_for_us(query, handler) else "invalid_target"
 
     def _token(self, handler: Handler) -> None:
         form = form_of(handler)
+        if not _is_for_us(form, handler):
+            return refuse(handler, "invalid_target", f"Not ours: {form.get('resource')}")
         client = self._clients.get(_credentials(handler, form)[0])
         if client is None or not _is_authenticated(client, _credentials(handler, form)[1]):
             return refuse(handler, "invalid_client", "Unknown client, or a wrong secret")
@@ -177,6 +179,12 @@ class AuthorizationServer:
             "refresh_token": refresh,
             "scope": "demo",
         }
+
+
+def _is_for_us(fields: dict[str, str], handler: Handler) -> bool:
+    """Return whether a token is wanted for this server, or for none in particular (RFC 8707)."""
+    own = f"{base_of(handler)}/mcp"
+    return fields.get("resource", own) == own
 
 
 def _resource(handler: Handler) -> None:

@@ -89,12 +89,20 @@ async def tapped(
     name: str = "demo",
     script: str = "",
     sign_in: SignInOptions | None = None,
+    *,
+    rewrites_auth: bool = False,
 ) -> AsyncIterator[Tapped]:
     """A tap to a server; its recording is complete after the context."""
     lines: list[str] = []
     rules = Script("faults.txt", read_rules(script), 1) if script else None
     options = TapOptions(
-        url, listen="127.0.0.1:0", name=name, data_dir=folder, script=rules, sign_in=sign_in
+        url,
+        listen="127.0.0.1:0",
+        name=name,
+        data_dir=folder,
+        script=rules,
+        sign_in=sign_in,
+        rewrites_auth=rewrites_auth,
     )
     tap = HttpTap(options, lines.append)
     await tap.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +13,7 @@ from mcp_progress_monitor.secrets.token_store import TokenStore
 from mcp_progress_monitor.sessions.transport.http.oauth_callback import HOST, PATH, REGISTERED_PORT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import httpx2
@@ -43,16 +45,11 @@ async def auth_for(
         return None
     given = {"secret": definition.oauth.client_secret or ""}
     secret = (await resolved(given, means.keyring, server, asked=means.asked))["secret"]
-    try:  # only to sign in: the SDK is an extra, and takes half a second to import
+    with needs_sdk(server):
         from mcp_progress_monitor.sessions.transport.http.oauth_flow import (
             OAuthClientIdentity,
             SignInAuth,
         )
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "mcp":
-            raise
-        what = "Signing in needs the MCP SDK, which is not installed"
-        raise UserError(ErrorDetails(what, server, _INSTALL)) from error
 
     oauth = definition.oauth
     port = REGISTERED_PORT if oauth.client_id else 0
@@ -61,6 +58,21 @@ async def auth_for(
     return SignInAuth(
         definition.resource, client, store, key_of(definition), means.sign_ins, server
     )
+
+
+@contextlib.contextmanager
+def needs_sdk(server: str) -> Iterator[None]:
+    """Import modules that use the SDK, late: it is an extra, and takes half a second.
+
+    `UserError` if it is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise
+        what = "Signing in needs the MCP SDK, which is not installed"
+        raise UserError(ErrorDetails(what, server, _INSTALL)) from error
 
 
 def key_of(definition: HttpDefinition) -> str:

@@ -221,7 +221,7 @@ class Discovery:
         if is_named or path.startswith(_RESOURCE_PATH):
             found = self._read(response, ProtectedResourceMetadata, must_be=is_named)
             if isinstance(found, ProtectedResourceMetadata):
-                self._must_describe_us(str(found.resource), url)
+                must_describe(str(found.resource), url, self._url)
             elif isinstance(found, str) and found:
                 self._resource_fault = found
         elif _WELL_KNOWN in path:
@@ -285,10 +285,11 @@ class Discovery:
             is_meant = must_be or _is_object(response.content)
             return f"{where} is malformed: {_first(error)}." if is_meant else ""
 
-    def _must_describe_us(self, resource: str, url: str) -> None:
-        """Refuse metadata of another origin unless its `resource` is our exact URL."""
-        if _origin(url) != _origin(self._url) and _identity(resource) != _identity(self._url):
-            raise oauth_callback.another_resource(resource, url, oauth_callback.place(self._url))
+
+def must_describe(resource: str, url: str, server: str) -> None:
+    """Refuse metadata at `url`, of another origin, unless its `resource` is the exact server."""
+    if _origin(url) != _origin(server) and _identity(resource) != _identity(server):
+        raise oauth_callback.another_resource(resource, url, oauth_callback.place(server))
 
 
 def _status(response: httpx2.Response) -> str:
@@ -507,19 +508,10 @@ class SignInAuth(httpx2.Auth):
 
     def _prepared(self, request: httpx2.Request) -> httpx2.Request:
         """A request of the SDK with limits, if credentials may be sent there."""
-        self._must_be_safe(str(request.url))
+        must_be_safe(str(request.url), self._url)
         request.extensions = {**request.extensions, "timeout": _TIMEOUT}
         request.headers["Accept-Encoding"] = "identity"
         return request
-
-    def _must_be_safe(self, url: str) -> None:
-        """Require encryption, unless the server itself is not encrypted, or is on this machine."""
-        parts, own = urlsplit(url), urlsplit(self._url)
-        is_near = parts.hostname in _LOOPBACK or parts.hostname == own.hostname
-        is_near = is_near and (own.scheme == "http" or own.hostname in _LOOPBACK)
-        permitted = {"https", "http"} if is_near else {"https"}
-        if not parts.hostname or parts.scheme not in permitted:
-            raise oauth_callback.not_permitted(url)
 
     # The browser
 
@@ -544,7 +536,7 @@ class SignInAuth(httpx2.Auth):
     async def _remember(self, url: str) -> None:
         if self._discovery is not None:
             self._discovery.check(self._context)
-        self._must_be_safe(url)
+        must_be_safe(url, self._url)
         self._page = url
         info, metadata = self._context.client_info, self._context.oauth_metadata
         if self._client.secret and info is not None:
@@ -579,6 +571,16 @@ class SignInAuth(httpx2.Auth):
         if "invalid_client" in str(error):
             await self._storage.forget_client()  # no longer registered: register again
         return oauth_callback.failed(error, oauth_callback.place(self._url))
+
+
+def must_be_safe(url: str, server: str) -> None:
+    """Require encryption, unless the server itself is not encrypted, or is on this machine."""
+    parts, own = urlsplit(url), urlsplit(server)
+    is_near = parts.hostname in _LOOPBACK or parts.hostname == own.hostname
+    is_near = is_near and (own.scheme == "http" or own.hostname in _LOOPBACK)
+    permitted = {"https", "http"} if is_near else {"https"}
+    if not parts.hostname or parts.scheme not in permitted:
+        raise oauth_callback.not_permitted(url)
 
 
 async def _after(

@@ -152,15 +152,26 @@ class ExchangeRecorder:
         )
 
     def sent(
-        self, method: str, url: str, headers: Headers, purpose: str, message: int | None
+        self,
+        method: str,
+        url: str,
+        headers: Headers,
+        purpose: str,
+        message: int | None,
+        body: str = "",
     ) -> RecordedExchange:
-        """A request is sent; `message` is the number of the frame that it carries."""
+        """A request is sent; `message` is the number of the frame that it carries.
+
+        `body` is what it carries instead, without secrets.
+        """
         self._count += 1
         address = self.redactor.url(url)
         at = self._inbound.clock.monotonic()
         exchange = RecordedExchange(self._count, purpose, f"{method} {address}", at)
         self._last.append(exchange)
-        carried = {} if message is None else {"message": message}
+        carried: dict[str, object] = {} if message is None else {"message": message}
+        if body:
+            carried["body"] = body
         self._inbound.record_event(
             "http_request",
             exchange=exchange.number,
