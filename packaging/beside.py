@@ -32,8 +32,11 @@ class Beside:
         self.took_s = 0.0
         """Seconds from its start to its end, once it has ended."""
         self._started = time.monotonic()
-        self._process = subprocess.Popen(
-            command, cwd=folder, env=environ, stdout=self._printed, stderr=subprocess.STDOUT
+        self._process = self._begin(folder, environ)
+
+    def _begin(self, folder: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.command, cwd=folder, env=environ, stdout=self._printed, stderr=subprocess.STDOUT
         )
 
     def give_way(self) -> None:

@@ -45,6 +45,11 @@ class Environment:
             return self.folder / "Scripts" / "python.exe"
         return self.folder / "bin" / "python"
 
+    @property
+    def is_current(self) -> bool:
+        """Tell whether this interpreter is the environment's."""
+        return Path(sys.prefix).resolve() == self.folder.resolve()
+
     def ensure(self) -> None:
         """Make the environment, or renew it, unless it already holds what the project asks for.
 

@@ -50,6 +50,8 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 _CAPABILITIES_OF_64_BITS: Final = 0x20080522
 _ABOVE_RIGHTS: Final = (1, 2)
 """What lets the superuser read, enter and write whatever its rights say (DAC_*, of Linux)."""
+_standing_by: Final[list["_ForkServer"]] = []
+"""The process that was forked for all kinds, where the tests themselves were forked."""
 _turn: Final = threading.Lock()
 """One at a time asks: who adopts is a matter of the whole process."""
 
@@ -95,14 +97,10 @@ def _ask_for(script: Script, streams: Sequence[int]) -> int:
 class _ForkServer:
     """The process that forks, from the side of those who ask it."""
 
-    def __init__(self, kind: int) -> None:
+    def __init__(self, start: Callable[[socket.socket], Callable[[], object]]) -> None:
         self._link, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _SERVER, str(kind), str(theirs.fileno())],
-                cwd=Path(__file__).parents[2],
-                pass_fds=[theirs.fileno()],
-            )
+            self._wait = start(theirs)
 
     def fork(self, asked: _Command | Script, streams: Sequence[int]) -> int:
         """Have it fork once, with these streams or, for -1, our own; the new process's pid."""
@@ -123,7 +121,17 @@ class _ForkServer:
     def close(self) -> None:
         """End it."""
         self._link.close()
-        self._process.wait()
+        self._wait()
+
+
+def _started(kind: int, link: socket.socket) -> Callable[[], object]:
+    """Start an interpreter that imports what this kind needs; return what waits for its end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SERVER, str(kind), str(link.fileno())],
+        cwd=Path(__file__).parents[2],
+        pass_fds=[link.fileno()],
+    )
+    return process.wait
 
 
 def _adopt(*, is_wanted: bool) -> None:
@@ -134,7 +142,9 @@ def _adopt(*, is_wanted: bool) -> None:
 
 @functools.cache
 def _fork_server(kind: int) -> _ForkServer:
-    server = _ForkServer(kind)
+    if _standing_by:
+        return _standing_by[0]
+    server = _ForkServer(functools.partial(_started, kind))
     atexit.register(server.close)
     return server
 
@@ -147,12 +157,30 @@ def _received(link: socket.socket, size: int) -> bytes:
     return data
 
 
+def stand_by() -> None:
+    """Fork the process that forks, for all kinds, from this one: it has imported everything."""
+    _standing_by.append(_ForkServer(_forked))
+
+
+def _forked(link: socket.socket) -> Callable[[], object]:
+    pid = os.fork()
+    if pid == 0:
+        os.closerange(3, link.fileno())
+        os._exit(_serve(link))
+    return functools.partial(os.waitpid, pid, 0)
+
+
 def serve() -> int:
-    """Fork when asked, until nobody is left to ask; in what was forked, be what was asked for."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it comes to all that share a terminal
+    """Import, and then fork when asked, in an interpreter of its own."""
     _IMPORTS[int(sys.argv[1])]()
     gc.freeze()  # what the forked share stays shared
-    with socket.socket(fileno=int(sys.argv[2])) as link:
+    return _serve(socket.socket(fileno=int(sys.argv[2])))
+
+
+def _serve(link: socket.socket) -> int:
+    """Fork when asked, until nobody is left to ask; in what was forked, be what was asked for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it comes to all that share a terminal
+    with link:
         while True:
             header, streams, _, _ = socket.recv_fds(link, 4, 3)
             if not header:
@@ -208,6 +236,7 @@ def _be_the_command(asked: _Command, streams: Sequence[int]) -> NoReturn:
     os.chdir(asked.folder)
     take_environment(asked.environment)
     take_streams()
+    fork_scripts()
     program = importlib.import_module("mcp_progress_monitor.__main__")
     sys.argv = [str(program.__file__), *asked.arguments]  # as of python -m
     end_with(int(program.main()))
@@ -225,7 +254,8 @@ def be_bound_by_rights() -> None:
         raise OSError("rights do not bind this user")
 
 
-def _import_commands() -> None:
+def import_commands() -> None:
+    """Import what commands import, and the servers that they start."""
     package = importlib.import_module("mcp_progress_monitor")
     prefixes = tuple(f"{package.__name__}.{name}" for name in _IMPORTED)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -234,9 +264,9 @@ def _import_commands() -> None:
     for name in _IMPORTED_LATE:
         importlib.import_module(name)
     import_official()  # the sign-in of sessions has imported most of it
-    fork_scripts()
+    import_scripts()
 
 
 _COMMANDS, _SCRIPTS, _OFFICIAL = range(3)
-_IMPORTS: Final = (_import_commands, import_scripts, import_official)
+_IMPORTS: Final = (import_commands, import_scripts, import_official)
 """What each kind of process that forks imports first."""

@@ -75,7 +75,6 @@ def import_official() -> None:
 
 def fork_scripts() -> None:
     """From now on fork what `Popen` would start, where it is a script of ours."""
-    import_scripts()
     start_scripts(_fork)
 
 

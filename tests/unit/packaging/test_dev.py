@@ -14,6 +14,7 @@ import pytest
 import dev
 import environment
 from environment import ROOT
+from forked_tests import CAN_FORK
 from mcp_progress_monitor.qt_libraries import PACKAGES
 from system import SetupError
 from tests.unit.packaging.recorder import Recorder
@@ -23,6 +24,7 @@ class Ready:
     """An environment in which everything is there already."""
 
     python = Path("python")
+    is_current = True
 
     def ensure(self) -> None:
         """Have everything."""
@@ -107,8 +109,8 @@ def test_a_bare_clone_in_ci_keeps_nothing_of_mypy(
 
     dev.main(["lint"])
 
-    (mypy,) = [line for line in recorder.commands if "-m mypy" in line]
-    assert mypy.endswith("-m mypy") is keeps
+    (mypy,) = [line for line in recorder.commands if "mypy" in line]
+    assert ("--cache-dir" not in mypy) is keeps
 
 
 def test_passing_steps_exit_with_0(
@@ -301,6 +303,7 @@ class Beside:
 def parts(monkeypatch: pytest.MonkeyPatch, ready: None) -> list[Beside]:
     """The parts that run side by side."""
     monkeypatch.setattr(dev, "Beside", Beside)
+    monkeypatch.setattr(dev, "ForkedTests", Beside)
     monkeypatch.setattr(dev, "_AT_A_TIME", {False: 2, True: 1})
     monkeypatch.setattr(dev, "_LOOK_S", 0.0)
     monkeypatch.setattr(Beside, "made", [])
@@ -323,6 +326,24 @@ def test_parts_of_the_tests_run_side_by_side_and_each_can_fail(
     assert first == [*shares[:4], waiting, *shares[4:-4]]
     assert Beside.most_at_a_time == 3
     assert capsys.readouterr().err == "Failed: pytest tests/integration (2 of 4)\n"
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="forks")
+def test_all_tests_run_from_the_environment_whose_modules_they_share(
+    parts: list[Beside], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[list[str]] = []
+
+    def replace(_program: str, arguments: list[str]) -> None:
+        ran.append(arguments)
+        raise SystemExit
+
+    monkeypatch.setattr(Ready, "is_current", False)
+    monkeypatch.setattr("dev.os.execv", replace)
+    with pytest.raises(SystemExit):
+        dev.main(["test"])
+    assert ran == [["python", str(ROOT / "packaging" / "dev.py"), "test"]]
+    assert parts == []
 
 
 @pytest.mark.parametrize(
