@@ -4,8 +4,9 @@ A command of ours spends two thirds of a test importing itself. Here one process
 forks as often as it is asked. What it forks becomes a child of whoever asked: it has a pid, an
 environment, streams, a terminal and an exit code, as any program that `Popen` starts.
 
-What such a command starts of ours is forked from it as well: see `forked_scripts`. Commands that
-are not forked start servers as they do for users.
+What such a command starts of ours is forked from it as well: see `forked_scripts`. So are the
+commands that others start, such as the official client. Commands that are not forked, because they
+are prepared otherwise, start servers as they do for users.
 """
 
 import atexit
@@ -28,6 +29,8 @@ from pathlib import Path
 from typing import Any, AnyStr, Final, NamedTuple, NoReturn
 
 from tests.integration.forked_scripts import (
+    PROGRAM,
+    SCRIPTS,
     Script,
     be_alone,
     end_with,
@@ -90,7 +93,8 @@ def fork_servers() -> None:
 
 def _ask_for(script: Script, streams: Sequence[int]) -> int:
     folder = str(Path(script.folder).absolute())
-    kind = _SCRIPTS if script.module else _OFFICIAL
+    is_server = script.module in SCRIPTS.values() and script.module != PROGRAM
+    kind = _OFFICIAL if not script.module else _SCRIPTS if is_server else _COMMANDS
     return _fork_server(kind).fork(script._replace(folder=folder), streams)
 
 

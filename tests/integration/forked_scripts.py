@@ -11,13 +11,14 @@ import gc
 import importlib
 import io
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -25,13 +26,17 @@ from mcp_progress_monitor import paths
 from mcp_progress_monitor.sessions.transport.watchdog import MARK
 from tests.servers.definition import COMMAND
 
-_SCRIPTS: Final = {
+_OF_TESTS: Final = ("tests.gui.", "tests.integration.")
+"""Whose other programs are run as they are."""
+PROGRAM: Final = "mcp_progress_monitor.__main__"
+SCRIPTS: Final = {
     tuple(paths.internal_command(paths.DEMO)): "mcp_progress_monitor.demo.__main__",
     tuple(paths.internal_command(paths.WATCHDOG)): (
         "mcp_progress_monitor.sessions.transport.watchdog"
     ),
     COMMAND: "tests.servers.__main__",
     (sys.executable, "-m", "tests.servers"): "tests.servers.__main__",
+    (sys.executable, "-m", "mcp_progress_monitor"): PROGRAM,
 }
 """The module of each script, by the arguments that start it."""
 _LATE: Final = ("tests.servers.http.serving",)
@@ -63,7 +68,7 @@ class Script(NamedTuple):
 
 def import_scripts() -> None:
     """Import all that a script of ours imports."""
-    for name in (*_SCRIPTS.values(), *_LATE):
+    for name in {*SCRIPTS.values(), *_LATE}:
         importlib.import_module(name)
 
 
@@ -74,12 +79,17 @@ def import_official() -> None:
 
 
 def fork_scripts() -> None:
-    """From now on fork what `Popen` would start, where it is a script of ours."""
-    start_scripts(_fork)
+    """From now on fork what `Popen` would start, where it is a script of ours.
+
+    Only what has no event loop: it would find that of this one.
+    """
+    start_scripts(_fork, {"", *SCRIPTS.values()} - {PROGRAM})
 
 
-def start_scripts(start: Callable[[Script, Sequence[int]], int]) -> None:
-    """From now on have `start` begin a script of ours that `Popen` would start.
+def start_scripts(
+    start: Callable[[Script, Sequence[int]], int], modules: Collection[str] = ()
+) -> None:
+    """From now on have `start` begin a script of ours that `Popen` would start, or of `modules`.
 
     It is given the ends of pipes for the three standard streams, -1 for one that is inherited, and
     returns the pid of a child of this process.
@@ -87,7 +97,7 @@ def start_scripts(start: Callable[[Script, Sequence[int]], int]) -> None:
 
     def begin(process: Any, args: Any, *others: Any) -> None:
         script = _script(args, others)
-        if script is None:
+        if script is None or (modules and script.module not in modules):
             _execute_child(process, args, *others)
             return
         pipes = others[9:15]
@@ -101,19 +111,27 @@ def start_scripts(start: Callable[[Script, Sequence[int]], int]) -> None:
 def _script(args: Any, others: Sequence[Any]) -> Script | None:
     """What `Popen` is to start, if it is a script of ours that is started in the usual way."""
     arguments: list[Any] = [args] if isinstance(args, str | bytes | os.PathLike) else list(args)
-    start = next((each for each in _SCRIPTS if tuple(arguments[: len(each)]) == each), None)
+    start = next((each for each in SCRIPTS if tuple(arguments[: len(each)]) == each), None)
     executable, prepare, _, passed, folder, environment, _, _, is_shell = others[:9]
     is_unusual = executable or prepare or passed or is_shell or not Path(folder or ".").is_dir()
     if is_unusual or os.geteuid() != _USER:
         return None
     if start is not None:
-        module, arguments = _SCRIPTS[start], arguments[len(start) :]
+        module, arguments = SCRIPTS[start], arguments[len(start) :]
     elif arguments[:2] == [sys.executable, "-c"] and OFFICIAL in arguments[2]:
         module, arguments = "", arguments[2:]
+    elif arguments[:2] == [sys.executable, "-m"] and arguments[2].startswith(_OF_TESTS):
+        module, arguments = arguments[2], arguments[3:]
     else:
         return None
     variables = dict(os.environ if environment is None else environment)
+    if _of_python(variables) != _of_python(os.environ):
+        return None  # it would start with other paths or settings
     return Script(module, arguments, str(folder or "."), variables, bool(others[20]))
+
+
+def _of_python(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name.startswith("PYTHON")}
 
 
 def _fork(script: Script, streams: Sequence[int]) -> int:
@@ -180,7 +198,9 @@ def run_script(script: Script) -> NoReturn:
     try:
         code = _main_of_module(script) if script.module else _official(*script.arguments)
     except SystemExit as ending:  # of argparse, which has written why
-        code = int(ending.code or 0)
+        if isinstance(ending.code, str):
+            sys.stderr.write(f"{ending.code}\n")
+        code = 1 if isinstance(ending.code, str) else int(ending.code or 0)
     except BaseException:  # noqa: BLE001  # as an interpreter does
         traceback.print_exc()
         code = 1
@@ -188,8 +208,16 @@ def run_script(script: Script) -> NoReturn:
 
 
 def _main_of_module(script: Script) -> int:
+    if script.module not in SCRIPTS.values():
+        sys.modules.pop(script.module, None)
+        sys.argv = ["", *script.arguments]
+        runpy.run_module(script.module, run_name="__main__", alter_sys=True)
+        return 0
     module = importlib.import_module(script.module)
     sys.argv = [str(module.__file__), *script.arguments]
+    if script.module == PROGRAM:
+        fork_scripts()
+        return int(module.main())
     return int(module.main(script.arguments))
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -712,7 +713,11 @@ def _opening(call: dict[str, Any]) -> list[dict[str, Any]]:
 @contextlib.contextmanager
 def _killed(command_line: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
-        command_line, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=dict(os.environ)
+        command_line,
+        executable=sys.executable,  # not forked: its server is found by its command line
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=dict(os.environ),
     ) as process:
         try:
             yield process
