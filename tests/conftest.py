@@ -94,33 +94,26 @@ def _session_folders() -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(_session_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def isolated_home(_session_folders: Path) -> Iterator[Path]:
     """A home folder of the test's own, so that no test reads or writes the developer's settings."""
     # pytest's own factory looks through all folders it made before it makes the next.
-    home = _session_folders / "homes" / str(next(_numbers))
-    home.mkdir(mode=0o700)
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(home))
-    for name, below in {
-        "XDG_CONFIG_HOME": ".config",
-        "XDG_DATA_HOME": ".local/share",
-        "XDG_STATE_HOME": ".local/state",
-        "APPDATA": "AppData/Roaming",
-        "LOCALAPPDATA": "AppData/Local",
-    }.items():
-        monkeypatch.setenv(name, str(home / below))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(_session_folders / "cache"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(_session_folders / "runtime"))
-    yield home
+    home = f"{_session_folders}/homes/{next(_numbers)}"
+    os.mkdir(home, 0o700)  # noqa: PTH102  # ten thousand times
+    # Not by `monkeypatch`: the next test sets them again.
+    os.environ |= {
+        "HOME": home,
+        "USERPROFILE": home,
+        "XDG_CONFIG_HOME": f"{home}/.config",
+        "XDG_DATA_HOME": f"{home}/.local/share",
+        "XDG_STATE_HOME": f"{home}/.local/state",
+        "APPDATA": f"{home}/AppData/Roaming",
+        "LOCALAPPDATA": f"{home}/AppData/Local",
+        "XDG_CACHE_HOME": f"{_session_folders}/cache",
+        "XDG_RUNTIME_DIR": f"{_session_folders}/runtime",
+    }
+    yield Path(home)
     with contextlib.suppress(OSError):  # most have nothing in it; ten thousand are slow to remove
-        home.rmdir()
-
-
-@pytest.fixture(autouse=True)
-def _collecting_garbage() -> Iterator[None]:
-    """Python's collector runs again after a test of what switches it off for a window."""
-    yield
-    gc.enable()
+        os.rmdir(home)  # noqa: PTH106
 
 
 @pytest.fixture
@@ -208,16 +201,30 @@ def _log_verdict(messages: list[str], announced: list[str]) -> str | None:
     return None
 
 
-@pytest.fixture(autouse=True)
-def _loud_logs_fail(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that logs at WARNING or above without ``@pytest.mark.announces_log(pattern)``."""
-    handler = _Loud()
-    root = logging.getLogger()
-    root.addHandler(handler)
-    yield
-    root.removeHandler(handler)
-    announced = [mark.args[0] for mark in request.node.iter_markers("announces_log")]
-    messages = [f"{r.levelname} {r.name}: {r.getMessage()}" for r in handler.records]
+_loud = _Loud()
+
+
+# Hooks, because a fixture costs ten thousand tests ten seconds.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Listen to what is logged from now on."""
+    _loud.records.clear()
+    logging.getLogger().addHandler(_loud)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that logs at WARNING or above without ``@pytest.mark.announces_log(pattern)``.
+
+    Python's collector runs again after a test of what switches it off for a window.
+    """
+    try:
+        yield
+    finally:
+        gc.enable()
+        logging.getLogger().removeHandler(_loud)
+    announced = [mark.args[0] for mark in item.iter_markers("announces_log")]
+    messages = [f"{r.levelname} {r.name}: {r.getMessage()}" for r in _loud.records]
     verdict = _log_verdict(messages, announced)
     if verdict is not None:
         pytest.fail(verdict, pytrace=False)
