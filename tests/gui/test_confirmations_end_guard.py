@@ -30,7 +30,6 @@ pytestmark = pytest.mark.anyio
 LONG = {"name": "phases", "arguments": {"interval_s": 3_600}}
 SHORT = {"name": "phases", "arguments": {"interval_s": 0.001}}
 LOOKED_AGAIN_MS = "mcp_progress_monitor.gui.common.dialog_watch._INTERVAL_MS"
-FOUR = ("Disconnect", "Restart", "Disable", "Quit")
 
 
 @pytest.fixture(autouse=True)
@@ -129,24 +128,40 @@ async def test_an_open_question_closes_once_it_is_settled(
         await until(lambda: not program.window.findChildren(RemoveQuestion))
 
 
-@pytest.mark.parametrize("action", FOUR)
-async def test_a_running_job_ends_only_when_the_user_agrees(data_dir: Path, action: str) -> None:
+async def declined(program: Program, action: str) -> None:
+    """Ask twice, of which one question comes, and cancel it: nothing has ended."""
+    pid = program.engine.servers.snapshot("demo").pid
+    ask(program, action)
+    ask(program, action)
+    (question,) = questions(program)
+    assert "1 running job?" in question.text()
+    assert "Will be lost (no resume token saved):\n• phases, demo" in question.informativeText()
+    click(question, "Cancel")
+    await anyio.sleep(0.2)
+    assert not is_done(program, action, pid)
+
+
+async def agreed(program: Program, action: str) -> None:
+    pid = program.engine.servers.snapshot("demo").pid
+    ask(program, action)
+    click(questions(program)[0], action)
+    await until(lambda: is_done(program, action, pid))
+
+
+async def test_a_running_job_ends_only_when_the_user_agrees(data_dir: Path) -> None:
     async with busy(data_dir) as program:
-        pid = program.engine.servers.snapshot("demo").pid
-        ask(program, action)
-        ask(program, action)
-        (question,) = questions(program)
-        assert "1 running job?" in question.text()
-        assert "Will be lost (no resume token saved):\n• phases, demo" in (
-            question.informativeText()
-        )
-        click(question, "Cancel")
-        await anyio.sleep(0.2)
-        assert not is_done(program, action, pid)
+        for action in ("Disconnect", "Restart", "Disable", "Quit"):
+            await declined(program, action)
         assert job_state(program) is JobState.RUNNING
-        ask(program, action)
-        click(questions(program)[0], action)
-        await until(lambda: is_done(program, action, pid))
+        await agreed(program, "Restart")
+        program.calls.call_series(CallSeries((Call("demo", "tools/call", LONG),)))
+        await until(lambda: job_state(program, 1) is JobState.RUNNING)
+        await agreed(program, "Disable")
+
+
+async def test_the_program_ends_with_its_running_job_once_the_user_agrees(data_dir: Path) -> None:
+    async with busy(data_dir) as program:
+        await agreed(program, "Quit")
 
 
 async def test_what_is_not_to_be_asked_again_is_done_at_once_until_settings_say_otherwise(
@@ -171,13 +186,15 @@ async def test_what_is_not_to_be_asked_again_is_done_at_once_until_settings_say_
         await until(lambda: job_state(program, 1) is JobState.LOST)
 
 
-@pytest.mark.parametrize("action", ["Restart", "Quit"])
-async def test_without_a_running_job_nothing_is_asked(data_dir: Path, action: str) -> None:
+async def test_without_a_running_job_nothing_is_asked(data_dir: Path) -> None:
     async with called(data_dir, SHORT, JobState.DONE) as program:
         pid = program.engine.servers.snapshot("demo").pid
-        ask(program, action)
+        ask(program, "Restart")
         assert questions(program) == []
-        await until(lambda: is_done(program, action, pid))
+        await until(lambda: is_done(program, "Restart", pid))
+        ask(program, "Quit")
+        assert questions(program) == []
+        await until(lambda: is_done(program, "Quit", None))
 
 
 async def test_the_key_to_restart_and_the_key_to_quit_ask(data_dir: Path) -> None:

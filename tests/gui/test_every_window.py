@@ -129,7 +129,7 @@ def _windows() -> Iterator[tuple[ExitStack, list[tuple[str, QWidget]]]]:
 def windows(
     qapp: QApplication, tmp_path: Path, _windows: tuple[ExitStack, list[tuple[str, QWidget]]]
 ) -> list[tuple[str, QWidget]]:
-    """All windows, shown: made by the first test, in its home, for all that only look at them."""
+    """All windows, shown: made by the first test, in its home, for all that look or press Tab."""
     stack, made = _windows
     if not made:
         made += stack.enter_context(made_in(tmp_path, qapp)).all()
@@ -185,9 +185,13 @@ def test_every_control_has_a_name_for_screen_readers(windows: list[tuple[str, QW
     assert count > 600  # else nothing was walked through
 
 
-def test_tab_reaches_every_control_of_every_dialog(qapp: QApplication, every: EveryWindow) -> None:
+def test_tab_reaches_every_control_of_every_dialog(
+    qapp: QApplication, windows: list[tuple[str, QWidget]]
+) -> None:
     lost, count = [], 0
-    for name, window in every.all():
+    for _name, window in windows:
+        window.hide()
+    for name, window in windows:
         is_popup = window.windowFlags() & Qt.WindowType.Popup == Qt.WindowType.Popup
         if not isinstance(window, QDialog) or is_popup:
             continue
@@ -239,11 +243,13 @@ def mnemonics(whole: QWidget) -> Iterator[tuple[str, str]]:
 
 
 def test_no_two_things_in_a_window_have_the_same_mnemonic(
-    qapp: QApplication, every: EveryWindow
+    qapp: QApplication, windows: list[tuple[str, QWidget]]
 ) -> None:
     double = []
     of_menus: set[str] = set()
-    for name, window in every.all():
+    for _name, window in windows:
+        window.hide()
+    for name, window in windows:
         window.show()
         qapp.processEvents()
         for dock in window.docks if isinstance(window, MainWindow) else [""]:
@@ -335,9 +341,7 @@ def test_a_theme_chosen_live_leaves_no_colour_of_the_one_before(
             main = windows[0][1]
             assert isinstance(main, MainWindow)
             stack.callback(main.theme.choose, "system")
-            if theme == "light":
-                for widget in (each for _, each in windows):
-                    widget.grab()  # what is painted before must not stay
+            if theme == "light":  # what was painted now must not stay
                 main.theme.choose("contrast")
                 qapp.processEvents()
             grabs.append({name: widget.grab().toImage() for name, widget in windows})

@@ -55,7 +55,7 @@ def is_running(tmp_path: Path) -> bool:
 
 
 class TestEvents:
-    @pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.campaign)])
+    @pytest.mark.parametrize("count", [10_000, pytest.param(100_000, marks=pytest.mark.campaign)])
     def test_a_burst_comes_whole_in_order_and_before_the_result(self, count: int) -> None:
         ran = call("burst", "--arg", f"count={count}", "--json")
         events = ran.events()
@@ -489,7 +489,7 @@ class TestReaders:
     def test_a_slow_reader_slows_the_server_and_gets_everything(
         self, started: list[subprocess.Popen[str]]
     ) -> None:
-        process = start("call", "--demo", "burst", "--arg", "count=20000", "--json")
+        process = start("call", "--demo", "burst", "--arg", "count=10000", "--json")
         started.append(process)
         read = wait_for(process, "progress")
         assert process.stdout is not None
@@ -498,7 +498,7 @@ class TestReaders:
             text += piece
         read += [json.loads(line) for line in text.splitlines()]
         counts = [event["count"] for event in read if event["event"] == "progress"]
-        assert counts == list(range(1, 20_001))
+        assert counts == list(range(1, 10_001))
 
     def test_a_terminal_gets_bars_and_nothing_of_the_server_that_it_would_obey(self) -> None:
         code, screen = run_on_terminal(*calling("hostile_text", *QUICK))

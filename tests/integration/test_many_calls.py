@@ -96,7 +96,7 @@ def _live_blocks() -> int:
 
 @pytest.mark.requirement("FR-5")
 def test_hundreds_of_calls_leave_nothing_behind() -> None:
-    _leaves_nothing(300)
+    _leaves_nothing(200)
 
 
 @pytest.mark.campaign

@@ -198,7 +198,7 @@ async def test_a_restart_ends_the_server_gracefully_and_is_no_reconnect() -> Non
 
 async def test_many_servers_are_connected_side_by_side_and_gone_within_five_seconds() -> None:
     async with Engine(reconnects=True) as engine:
-        names = [engine.servers.add(plain()) for _ in range(50)]
+        names = [engine.servers.add(plain()) for _ in range(25)]
         bad = engine.servers.add(plain(command="no-such-command-anywhere"))
         errors = await connect_all(engine.servers.connect, [*names, bad])
         assert set(errors) == {bad}
