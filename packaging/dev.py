@@ -322,11 +322,17 @@ def bench(environment: Environment, arguments: Sequence[str]) -> int:
 
 
 def pictures(environment: Environment, arguments: Sequence[str]) -> int:
-    """Save pictures of every state of the window, on screens of many sizes, in every theme."""
+    """Save pictures of every state of the window, on screens of many sizes, in every theme.
+
+    With `readme` first, only those of the README, one of which moves.
+    """
     environment.ensure()
     ensure_platform(environment, "offscreen", os.environ)
     command = [str(environment.python), "-m", "tests.gui.pictures", *arguments]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    if arguments[:1] == ["readme"]:
+        command[1:] = [str(ROOT / "packaging" / "showcase.py"), *arguments[1:]]
+    environ = {"QT_QPA_PLATFORM": "offscreen", **os.environ}
+    return subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode
 
 
 def docs(environment: Environment, *, is_check: bool, is_site: bool) -> int:
@@ -365,7 +371,7 @@ def _parser() -> argparse.ArgumentParser:
         "run": "run the program: what follows is passed to it",
         "test": "run every check and test; --coverage: measure what is reached; then pytest's",
         "bench": "run benchmarks: [NAME …] [--json]",
-        "pictures": "save pictures of every state of the window: [FOLDER] [SCREEN …]",
+        "pictures": "save pictures of every state of the window: [FOLDER] [SCREEN …]; or: readme",
         "lint": "run ruff, mypy and import-linter",
         "docs": "write the reference pages of the manual",
         "release": "build, test and tag version X.Y.Z; says what a person then does",
