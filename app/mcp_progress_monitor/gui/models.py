@@ -93,9 +93,13 @@ class Models:
         self.findings.watch.detach()
 
     def _on_watched_shown(self, servers: Sequence[WatchedSnapshot]) -> None:
-        for each in servers:
-            title = ServerTitle(watched_texts.server_of_client(each), watched_texts.processes(each))
-            self.titles.set_title(each.name, title)
+        titles = {
+            each.name: ServerTitle(
+                watched_texts.server_of_client(each), watched_texts.processes(each)
+            )
+            for each in servers
+        }
+        self.titles.set_titles(titles)
 
     def _on_badges_changed(self) -> None:
         findings = self.findings

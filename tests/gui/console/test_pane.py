@@ -293,7 +293,7 @@ def test_a_watched_server_is_called_as_in_traffic(qtbot: QtBot, appearance: Appe
     pane.show()
     pane.add_frames(_frames(1))
     qtbot.waitUntil(lambda: "local-db  line 0." in pane.text.toPlainText())
-    titles.set_title("local-db", ServerTitle("db (Agent)", "local-db: run by Agent"))
+    titles.set_titles({"local-db": ServerTitle("db (Agent)", "local-db: run by Agent")})
     qtbot.waitUntil(lambda: "db (Agent)  line 0." in pane.text.toPlainText())
     assert pane.server_choice.itemText(1) == "db (Agent)"
     assert "db (Agent)  line 0." in pane.plain_text()()

@@ -223,8 +223,8 @@ def test_every_control_has_a_name_and_a_place_in_the_order(busy: FindingsPane) -
 
 def test_a_watched_server_is_called_as_in_traffic(busy: FindingsPane) -> None:
     titles = busy.model.titles
-    titles.set_title("a b", ServerTitle("a (Agent)", "a b: run by Agent"))
-    titles.set_title("db", ServerTitle("db (Agent)", "db: run by Agent"))
+    titles.set_titles({"a b": ServerTitle("a (Agent)", "a b: run by Agent")})
+    titles.set_titles({"db": ServerTitle("db (Agent)", "db: run by Agent")})
     assert {server for _rule, server in rules(busy)} == {"db (Agent)", "a (Agent)"}
     assert "Server db (Agent)" in busy.details.toPlainText()
     busy.group_button.click()

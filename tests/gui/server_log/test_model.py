@@ -108,7 +108,9 @@ def test_a_watched_server_is_called_as_in_traffic() -> None:
     assert (server.data(), server.data(Qt.ItemDataRole.ToolTipRole)) == ("db", None)
     changed: list[int] = []
     model.dataChanged.connect(lambda first, _last: changed.append(first.column()))
-    titles.set_title("db", ServerTitle("db (Agent)", "db: run by Agent"))
+    one, other = (ServerTitle(f"{name} (Agent)", f"{name}: run by Agent") for name in ("db", "x"))
+    titles.set_titles({"db": one, "x": other})
+    titles.set_titles({"db": one})
     assert server.data() == "db (Agent)"
     assert server.data(Qt.ItemDataRole.ToolTipRole) == "db: run by Agent"
     assert changed == [SERVER]

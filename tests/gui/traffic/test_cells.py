@@ -73,7 +73,7 @@ def test_a_server_with_a_title_is_shown_by_it(model: TapedTraffic) -> None:
     model.dataChanged.connect(lambda first, last: changes.append(last.row() - first.row()))
     assert model.tip(0, TrafficColumn.SERVER) == ""
     for _ in range(2):
-        model.titles.set_title(name, ServerTitle("db (Agent)", "db@7: run by Agent"))
+        model.titles.set_titles({name: ServerTitle("db (Agent)", "db@7: run by Agent")})
     assert _texts(model, TrafficColumn.SERVER) == ["db (Agent)"] * 2
     assert model.tip(1, TrafficColumn.SERVER) == "db@7: run by Agent"
     assert model.tip(1, TrafficColumn.METHOD) == ""

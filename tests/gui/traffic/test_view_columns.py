@@ -125,7 +125,7 @@ def test_the_server_is_as_wide_as_the_longest_that_is_shown(view: TrafficView) -
     model.append(ticks(0, 1))
     before = view.columnWidth(TrafficColumn.SERVER)
     name = model.text(0, TrafficColumn.SERVER)
-    model.titles.set_title(name, ServerTitle("orders (Claude Code)", "run by Claude Code"))
+    model.titles.set_titles({name: ServerTitle("orders (Claude Code)", "run by Claude Code")})
     assert view.columnWidth(TrafficColumn.SERVER) > before
     delegate = view.itemDelegate()
     assert isinstance(delegate, TrafficDelegate)

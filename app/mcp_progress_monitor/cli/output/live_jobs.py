@@ -151,11 +151,11 @@ class JobRows(ScrollView, can_focus=True):
 
     def _measure(self) -> None:
         self._drawn.clear()
-        self.virtual_size = Size(self.size.width, len(self._shown) * self._height)
+        self.virtual_size = Size(1, len(self._shown) * self._height)  # never scrolls sideways
         self.refresh()
 
     def _line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self.scrollable_content_region.width
         row, line = divmod(y + self.scroll_offset.y, self._height)
         job = self._source.snapshot(self._shown[row]) if row < len(self._shown) else None
         if job is None:

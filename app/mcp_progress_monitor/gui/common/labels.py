@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.formatting import count, number, one_line
 from mcp_progress_monitor.gui.theme import LEVEL_TONES, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ICON = "warning"
 
@@ -67,12 +70,11 @@ class ServerTitles(QObject):
         super().__init__(parent)
         self._titles: dict[str, ServerTitle] = {}
 
-    def set_title(self, server: str, title: ServerTitle) -> None:
-        """Show a server by a title instead of its name."""
-        name = one_line(server, _NAME)
-        before = self.text(server)
-        self._titles[name] = title
-        if title.text != before:
+    def set_titles(self, titles: Mapping[str, ServerTitle]) -> None:
+        """Show servers by titles instead of their names."""
+        before = [self.text(server) for server in titles]
+        self._titles.update((one_line(server, _NAME), title) for server, title in titles.items())
+        if before != [title.text for title in titles.values()]:
             self.changed.emit()
 
     def text(self, server: str) -> str:

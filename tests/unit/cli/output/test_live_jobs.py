@@ -99,6 +99,17 @@ async def test_a_narrow_screen_has_two_lines_for_each_job() -> None:
         assert max(map(len, shown.rows)) <= 36
 
 
+async def test_rows_are_whole_beside_the_scroll_bar() -> None:
+    async with screen(20, 8) as shown:
+        await shown.put(*(job(id=number) for number in range(9)))
+        await shown.put(job(id=9))
+        rows = shown.app.query_one(JobRows)
+        assert rows.show_vertical_scrollbar
+        assert not rows.show_horizontal_scrollbar
+        assert shown.rows[0].endswith("63.2 %")
+        assert len(shown.rows[0]) <= rows.scrollable_content_region.width < 20
+
+
 @pytest.mark.parametrize("width", [1, 5, 20, 71, 72, 80, 300])
 def test_a_row_is_made_for_any_width(width: int) -> None:
     for state in JobState:
