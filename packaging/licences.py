@@ -24,6 +24,8 @@ EXTRAS: Final = ("keyring", "oauth", "window")
 """The project's distributions, as far as they are installed, and the extras in a bundle."""
 _STARTER: Final = "pyinstaller"
 """Its start is in a bundle, nothing that it depends on is."""
+_WORDED: Final = {_STARTER: "GPL-2.0-or-later WITH Bootloader-exception"}
+"""Licences that their metadata name with less than what matters."""
 _NOTICES: Final = Path(__file__).resolve().parent / "notices"
 _MISSING: Final = {
     "jsonschema-rs": ("jsonschema-rs.txt",),
@@ -150,7 +152,7 @@ def _closure(roots: list[str]) -> dict[str, Distribution]:
 
 def _content(name: str, found: Distribution) -> list[Any]:
     files = [file for file in found.files or () if _NOTICE.fullmatch(file.as_posix())]
-    licence = _field(found, "License-Expression")
+    licence = _WORDED.get(name) or _field(found, "License-Expression")
     licence = licence or _classified(found.metadata.get_all("Classifier") or [])
     licence = licence or _field(found, "License").partition("\n")[0]
     page = _field(found, "Home-page") or _field(found, "Project-URL").rpartition(",")[2].strip()

@@ -6,9 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from mcp_progress_monitor.audit.access import load_access
+from mcp_progress_monitor.audit.log import AuditReader
+from mcp_progress_monitor.audit.settings import asks_before_actions
+from mcp_progress_monitor.catalogue import machines
+from mcp_progress_monitor.catalogue.machines import read_machines
+from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.paths import SERVER_SETTINGS
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.recording.recent import recent_recordings
+from mcp_progress_monitor.secrets.token_store import TokenStore
+from mcp_progress_monitor.sessions.connection import negotiation
+from mcp_progress_monitor.sessions.connection.negotiation import EraMemory
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -64,6 +75,39 @@ async def test_what_was_set_for_a_server_holds(data: Path) -> None:
         definition = StdioDefinition(name="search", command="search-server", args=("--stdio",))
         name = engine.servers.add(definition)
         assert engine.servers.snapshot(name).settings.log_level == "warning"
+
+
+def test_machines_that_were_watched_are_offered(data: Path) -> None:
+    (machine,) = read_machines(data / machines.FILE_NAME)
+    assert (machine.name, machine.command[0], machine.command[-1]) == ("build", "ssh", "stream")
+
+
+def test_sign_ins_hold(data: Path) -> None:
+    assert TokenStore(data, {}).get("https://example.com/mcp") == {"access_token": "not-a-secret"}
+
+
+def test_what_agents_read_is_listed_and_stays_turned_off(data: Path) -> None:
+    (agent,) = AuditReader(data).read()
+    assert agent.name is not None
+    assert (agent.name.name, agent.beginning.servers) == ("claude-code", ("files",))
+    assert [reading.what for reading in agent.readings] == ["list_jobs"]
+    assert (agent.ended_when is not None, agent.damaged) == (True, 0)
+    assert load_access(data).names_off == ("search",)
+    assert not asks_before_actions(data)
+
+
+def test_recently_opened_recordings_are_listed(data: Path) -> None:
+    assert recent_recordings(data) == [Path("/home/ada/night.mcprec")]
+
+
+def test_a_server_is_opened_in_the_era_that_it_spoke(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = data / negotiation.FILE_NAME
+    (kept,) = json.loads(memory.read_bytes())["eras"].values()
+    monkeypatch.setattr(Clock, "wall", lambda _: kept["when"] + 60)
+    definition = StdioDefinition(name="search", command="search-server", args=("--stdio",))
+    assert EraMemory(memory, Clock()).of(definition) is Era.HANDSHAKE
 
 
 def test_the_window_finds_its_layout(data: Path) -> None:
