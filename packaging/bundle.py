@@ -51,18 +51,25 @@ def build_bundle(developers: Environment) -> int:
     if subprocess.run(command, cwd=environment.root, stdout=sys.stderr, check=False).returncode:
         raise SetupError("PyInstaller failed; its own words are above.")
     licences.write(dist / NAME / "licences", environment.python)
-    _write_sbom(developers, dist / f"{NAME}.cdx.json", environment.python)
+    _write_pages(developers, dist / NAME, environment.python)
     say(f"Built {dist / NAME}")
     return try_out(dist / NAME, environment.python)
 
 
-def _write_sbom(developers: Environment, file: Path, python: Path) -> None:
-    """Write the bill of materials with the developers' environment, which has the library."""
+def _write_pages(developers: Environment, folder: Path, python: Path) -> None:
+    """Write the man page, completions and the bill of materials.
+
+    With the developers' environment, which has the libraries for them.
+    """
     developers.ensure()
-    script = str(developers.root / "packaging" / "sbom.py")
-    command = [str(developers.python), script, str(file), str(python)]
-    if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
-        raise SetupError("The bill of materials was not written; the reason is above.")
+    for script, *arguments in (
+        ("manual.py", folder),
+        ("sbom.py", folder / f"{NAME}.cdx.json", python),
+    ):
+        path = developers.root / "packaging" / str(script)
+        command = [str(developers.python), str(path), *map(str, arguments)]
+        if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
+            raise SetupError(f"{script} failed; the reason is above.")
 
 
 def try_out(folder: Path, python: Path) -> int:

@@ -86,11 +86,12 @@ def test_a_bundle_is_made_in_an_environment_of_its_own(
     own = ensured[0]
     assert own.folder == tmp_path / "build" / "bundle-environment"
     assert used == [own.python, own.python]
-    made, listed = recorder.commands
+    made, *described = recorder.commands
     assert "PyInstaller" in made
     assert str(developers.folder) not in made
-    assert listed.startswith(str(developers.python))  # it has the library for the list
-    assert listed.endswith(str(own.python))
+    assert all(each.startswith(str(developers.python)) for each in described)
+    assert "manual.py" in described[0]
+    assert described[1].endswith(str(own.python))
 
 
 def test_processes_of_the_bundle_are_found_by_their_program() -> None:
