@@ -380,15 +380,12 @@ class Agents:
         with failing():
             if key is not None:
                 return self._sources.source(key)
-            newest = next(filter(self._has_shown, self._sources), None)
+            newest = next(filter(self._sources.shows, self._sources), None)
             if newest is None:
                 raise ToolError(
                     "There are no recordings yet. Start the window, or a tap in front of a client."
                 )
             return newest
-
-    def _has_shown(self, source: Source) -> bool:
-        return any(map(self._sources.may_show, source.playback.servers.names()))
 
     async def _places(
         self, source: Source, text: str, around: int | None, limit: int

@@ -232,6 +232,10 @@ class Sources:
         """Tell whether the agent may see a server, named as in a recording."""
         return not self._servers or server in self._servers
 
+    def shows(self, source: Source) -> bool:
+        """Tell whether the agent may see anything of a recording."""
+        return not self._servers or any(map(self.may_show, source.playback.servers.names()))
+
     @property
     def is_limited(self) -> bool:
         """True if the agent may not see all servers."""
@@ -253,7 +257,7 @@ class Sources:
         for source in self:
             if source.key == key:
                 return source
-        names = ", ".join(each.key for each in self) or "none"
+        names = ", ".join(each.key for each in self if self.shows(each)) or "none"
         there = f"There are: {names}."
         raise UserError(
             self._forgotten(key, there) or ErrorDetails("No such recording", key, there)

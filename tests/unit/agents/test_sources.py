@@ -127,6 +127,19 @@ async def test_other_recordings_are_read_while_the_newest_floods(
         assert 0 < sources.unread_share < 1
 
 
+@pytest.mark.parametrize(("shown", "named"), [("seen", "r2"), ("other", "none")])
+async def test_recordings_of_hidden_servers_are_not_named(
+    shown: str, named: str, tmp_path: Path
+) -> None:
+    for number, name in enumerate(("secret", "seen", "secret")):
+        ended(tmp_path, name, 1e9 + number)
+    async with reading(tmp_path, shown) as sources:
+        await until(lambda: not sources.is_behind and names(sources) == {"secret", "seen"})
+        with pytest.raises(UserError) as raised:
+            sources.source("r9")
+    assert raised.value.details.hint == f"There are: {named}."
+
+
 async def test_what_hidden_servers_do_is_no_change(tmp_path: Path) -> None:
     seen, secret = (HandTap(live(tmp_path), name, pid=len(name)) for name in ("seen", "secret"))
     for tap in (seen, secret):
