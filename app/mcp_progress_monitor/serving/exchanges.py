@@ -1,7 +1,6 @@
 """The exchanges of a recording: which requests it has, and what each of them led to.
 
-The index has a place in the file for each request and nothing else, so that its size does not
-depend on how much a server said. It is made while requests are answered already.
+The index is made while requests are answered already.
 """
 
 from __future__ import annotations
@@ -36,18 +35,19 @@ from mcp_progress_monitor.protocol.messages import (
     TASK_ID,
     VERSION_KEY,
 )
-from mcp_progress_monitor.serving.lines import Place, RecordedLines, RecordedMessage
+from mcp_progress_monitor.serving.index import Exchange, ExchangeIndex
+from mcp_progress_monitor.serving.lines import RecordedLines, RecordedMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.serving.lines import RecordedLine
+    from mcp_progress_monitor.serving.lines import Place, RecordedLine
 
-MOST_EXCHANGES: Final = 200_000
 _SLICE_S: Final = 0.005
 _NAMES_SHOWN: Final = 300  # characters
+_MOST_NAMES: Final = 200
 _CANDIDATES: Final = 50
 """Requests that are compared to find the closest one; the newest of that tool."""
 _COMPARED: Final = 2_000  # characters of their arguments
@@ -62,22 +62,6 @@ _CAPABILITIES: Final = {
 }
 """The capability that the methods with a prefix need."""
 _OPENINGS: Final = frozenset({INITIALIZE, DISCOVER})
-
-
-class Exchange(NamedTuple):
-    """A recorded request: `name` is the tool, prompt or URI that it names, or empty.
-
-    `is_alone` is True if no other request of its connection was open when it was answered.
-    """
-
-    method: str
-    name: str
-    place: Place
-    connection: str
-    id: Any
-    revision: str = ""
-    is_answered: bool = False
-    is_alone: bool = True
 
 
 class StepKind(enum.Enum):
@@ -127,23 +111,20 @@ class RecordedServer:
         self.info: JsonObject = {}
         """The server as replies describe it, since 2026-07-28."""
         self.is_indexed = False
-        self.left_out = 0
-        """Requests beyond `MOST_EXCHANGES`, which cannot be played."""
-        self._exchanges: list[Exchange] = []
-        self._by_key: dict[bytes, list[int]] = {}
-        self._by_name: dict[tuple[str, str], list[int]] = {}
-        self._open: dict[str, dict[bytes, int]] = {}
-        """The open requests of each connection, by the JSON of their ids."""
+        self._requests = 0
+        self._index = ExchangeIndex()
+        self._open: dict[str, dict[bytes, tuple[int, str]]] = {}
+        """The open requests of each connection: number and method, by the JSON of their ids."""
         self._grown = anyio.Event()
 
     @property
     def names(self) -> list[str]:
-        """The tools, prompts and resources that were called, without those left out."""
-        return sorted({name for _, name in self._by_name if name})
+        """The first tools, prompts and resources that were called, by their names."""
+        return self._index.names(_MOST_NAMES)
 
     @property
     def is_empty(self) -> bool:
-        return self.is_indexed and not self._exchanges
+        return self.is_indexed and not self.count
 
     @property
     def unserved(self) -> list[str]:
@@ -159,24 +140,29 @@ class RecordedServer:
             )
         if self.left_out:
             lines.append(
-                f"{self.left_out:,} requests after the first {MOST_EXCHANGES:,} are not served."
-                " Use the recording of a shorter session."
+                f"{self.left_out:,} requests after the first {self.count:,} are not served: the"
+                " folder for temporary files is full. Make room there, and serve again."
             )
         return lines
 
     @property
+    def left_out(self) -> int:
+        """How many requests the index has no room for: they cannot be played."""
+        return self._requests - self.count
+
+    @property
     def has_opening(self) -> bool:
-        return any((method, "") in self._by_name for method in _OPENINGS)
+        return bool(self._index.methods() & _OPENINGS)
 
     @property
     def capabilities(self) -> JsonObject:
         """The capabilities that the recorded requests need."""
-        kinds = {method.partition("/")[0] for method, _ in self._by_name}
+        kinds = {method.partition("/")[0] for method in self._index.methods()}
         return {_CAPABILITIES[kind]: {} for kind in sorted(kinds & _CAPABILITIES.keys())}
 
     @property
     def count(self) -> int:
-        return len(self._exchanges)
+        return self._index.count
 
     async def index(self) -> None:
         """Read the recording to its end, in slices of some milliseconds."""
@@ -194,6 +180,7 @@ class RecordedServer:
         self._announce()
 
     def _announce(self) -> None:
+        self._index.commit()
         grown, self._grown = self._grown, anyio.Event()
         grown.set()
 
@@ -210,30 +197,25 @@ class RecordedServer:
     ) -> None:
         waiting = self._open.setdefault(connection, {})
         if channel is Channel.SENT and message.is_request:
-            if len(self._exchanges) >= MOST_EXCHANGES:
-                self.left_out += 1
+            self._requests += 1
+            if self._index.error:
                 return
-            number = len(self._exchanges)
             method, name = message.method, named_by(message.params)
-            self._exchanges.append(Exchange(method, name, place, connection, message.id))
-            self._by_key.setdefault(key_of(method, message.params), []).append(number)
-            self._by_name.setdefault((method, name), []).append(number)
-            waiting[canonical(message.id)] = number
+            waiting[canonical(message.id)] = self.count, method
+            exchange = Exchange(method, name, place, connection, message.id)
+            self._index.add(exchange, key_of(method, message.params))
             revision = as_object(message.params.get(META)).get(VERSION_KEY)
             if not self.revision and isinstance(revision, str):
                 self.revision = revision
         elif channel is Channel.RECEIVED and message.is_reply:
             ended = waiting.pop(canonical(message.id), None)
             if ended is not None:
-                exchange = self._exchanges[ended]
+                number, method = ended
                 if self.revision and not self.info:
                     meta = as_object(as_object(message.members.get("result")).get(META))
                     self.info = as_object(meta.get(SERVER_KEY))
-                self._exchanges[ended] = exchange._replace(
-                    is_answered=True,
-                    is_alone=not waiting,
-                    revision=_revision(exchange, message.members),
-                )
+                revision = _revision(method, message.members)
+                self._index.answer(number, revision, is_alone=not waiting)
 
     async def find(self, method: str, params: JsonObject, turn: int) -> Found:
         """Find what was recorded for a request that is made for the time `turn`, from 0.
@@ -243,39 +225,31 @@ class RecordedServer:
         """
         key = key_of(method, params)
         while True:
-            numbers = self._by_key.get(key, ())
-            if len(numbers) > turn or self.is_indexed:
+            found = self._index.same(key, turn, or_last=self.is_indexed)
+            if found is not None or self.is_indexed:
                 break
             await self._grown.wait()
-        if numbers:
-            return Found(self._exchanges[numbers[min(turn, len(numbers) - 1)]])
-        return Found(None, self._closest(method, params))
+        return Found(found, None if found else self._closest(method, params))
 
     async def opening(self, method: str, revision: str) -> Exchange | None:
         """The recorded opening with that revision, else the last one of the method, or None."""
         while True:
-            numbers = self._by_name.get((method, ""), ())
-            found = [self._exchanges[number] for number in numbers]
-            same = [each for each in found if each.is_answered and each.revision == revision]
-            if same or self.is_indexed:
-                break
+            found = self._index.opening(method, revision)
+            if found or self.is_indexed:
+                return found or self._index.opening(method)
             await self._grown.wait()
-        answered = [each for each in found if each.is_answered]
-        return next(iter(same or answered[-1:]), None)
 
     def _closest(self, method: str, params: JsonObject) -> Exchange | None:
         """The recorded request of the same tool with the most similar parameters."""
-        numbers = self._by_name.get((method, named_by(params)), [])[-_CANDIDATES:]
         wanted = _compared(params)
 
-        def likeness(number: int) -> tuple[bool, float]:
-            exchange = self._exchanges[number]
+        def likeness(exchange: Exchange) -> tuple[bool, float]:
             text = _compared(self.request_of(exchange).params)
             ratio = difflib.SequenceMatcher(None, wanted, text, autojunk=False).ratio()
             return exchange.is_answered, ratio
 
-        best = max(numbers, key=likeness, default=None)
-        return None if best is None else self._exchanges[best]
+        found = self._index.newest(method, named_by(params), _CANDIDATES)
+        return max(found, key=likeness, default=None)
 
     def request_of(self, exchange: Exchange) -> RecordedMessage:
         """Read the request of an exchange again."""
@@ -450,8 +424,8 @@ def _compared(params: JsonObject) -> str:
         return ""
 
 
-def _revision(exchange: Exchange, reply: JsonObject) -> str:
-    if exchange.method not in _OPENINGS:
+def _revision(method: str, reply: JsonObject) -> str:
+    if method not in _OPENINGS:
         return ""
     revision = as_object(reply.get("result")).get("protocolVersion")
     return revision if isinstance(revision, str) else ""

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.serving.exchanges import Exchange, RecordedServer, Step
+    from mcp_progress_monitor.serving.exchanges import RecordedServer, Step
     from mcp_progress_monitor.serving.faults import ServedFaults
+    from mcp_progress_monitor.serving.index import Exchange
     from mcp_progress_monitor.serving.lines import RecordedMessage
 
 _REMOVED: Final = re.compile(rb'"\(removed\)|\(removed\)"|\(hidden, [\d,]{1,20} characters\)')

@@ -1,12 +1,12 @@
 """The exchanges of a recording: found by method and parameters, followed to their ends."""
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.serving import exchanges
 from mcp_progress_monitor.serving.exchanges import RecordedServer, Step, StepKind
 from tests.taps import HandTap
 from tests.unit.serving.recordings import answer, call, cancelled, indexed, log, notification, tick
@@ -179,12 +179,41 @@ async def test_a_damaged_recording_is_served_as_far_as_it_goes(tmp_path: Path) -
     assert kinds(await steps_of(tap.path)) == [StepKind.REPLY]
 
 
-async def test_the_index_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchanges, "MOST_EXCHANGES", 2)
+async def test_requests_beyond_a_full_disk_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect: Any = sqlite3.connect
+
+    def full(*arguments: Any, **options: Any) -> Any:
+        database = connect(*arguments, **options)
+        database.execute("PRAGMA max_page_count = 9")
+        return database
+
+    monkeypatch.setattr(sqlite3, "connect", full)
     tap = HandTap(tmp_path)
-    for number in range(5):
-        tap.write(tap.sent(call(number)), tap.received(answer(number)))
+    for number in range(500):
+        tap.write(tap.sent(call(number, row=number)), tap.received(answer(number)))
     server = await indexed(tap.path)
-    assert (server.count, server.left_out) == (2, 3)
+    assert 50 < server.count < 500
+    assert server.count + server.left_out == 500
     (line,) = server.unserved
-    assert line.startswith("3 requests after the first 2 are not served")
+    assert line.startswith(f"{server.left_out:,} requests after the first {server.count:,} are not")
+    last = await server.find("tools/call", call(1, row=server.count - 1)["params"], 0)
+    assert last.exchange is not None
+
+
+async def test_ids_and_names_of_any_kind_are_found(tmp_path: Path) -> None:
+    tap = HandTap(tmp_path)
+    ids: list[Any] = ["1", 1, 1.5, 10**30, "ä"]
+    for identity in ids:
+        message = call(0, city=repr(identity)) | {"id": identity}
+        message["params"]["name"] = f"export {identity!r}"
+        tap.write(tap.sent(message), tap.received(answer(identity)))
+    server = await indexed(tap.path)
+    for identity in ids:
+        params = {"name": f"export {identity!r}", "arguments": {"city": repr(identity)}}
+        found = (await server.find("tools/call", params, 7)).exchange
+        assert found is not None
+        assert (found.id, found.name, found.is_answered) == (identity, params["name"], True)
+        assert server.request_of(found).params == params
+    assert server.names == sorted(f"export {each!r}" for each in ids)
