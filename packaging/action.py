@@ -20,8 +20,6 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _CONSTRAINTS: Final = ROOT / "packaging" / "constraints.txt"
-_WINDOW: Final = ("pyside6", "qasync")
-"""Packages that only the window needs: 240 of 290 MB."""
 _REPORTS: Final = {
     "sarif": "findings.sarif",
     "junit": "junit.xml",
@@ -59,7 +57,7 @@ def _key() -> int:
 def _requirements() -> list[str]:
     with (ROOT / "pyproject.toml").open("rb") as file:
         listed: list[str] = tomllib.load(file)["project"]["dependencies"]
-    return [each for each in listed if not each.lower().startswith(_WINDOW)]
+    return listed
 
 
 def _install() -> int:

@@ -22,7 +22,7 @@ from screen import virtual_screen
 from system import SetupError, say
 
 NAME = "mcp-progress-monitor"
-FOLDER, EXTRAS = "build/bundle-environment", "bundle,keyring,oauth"
+FOLDER, EXTRAS = "build/bundle-environment", "bundle,keyring,oauth,window"
 """The environment of its own that a bundle is made in, and the project's extras in it."""
 UNWANTED = ("coverage", "hypothesis", "importlinter", "mypy", "pytest", "pytestqt", "ruff")
 """What developers install; PyInstaller bundles what it finds in its environment."""

@@ -44,6 +44,7 @@ if not OLDEST <= sys.version_info[:2] <= NEWEST:
         )
     sys.exit(subprocess.call([_suitable, *sys.argv]))
 
+import distributions  # noqa: E402
 import manifests  # noqa: E402
 from beside import Beside  # noqa: E402
 from bundle import build_bundle  # noqa: E402
@@ -348,15 +349,15 @@ def docs(environment: Environment, *, is_check: bool, is_site: bool) -> int:
 
 
 def build(environment: Environment, *, is_bundle: bool) -> int:
-    """Build the wheel into dist/, or the bundle, which is tried out."""
+    """Build wheels and sdists into dist/ and check them; or the bundle, which is tried out."""
     if is_bundle:
         return build_bundle(environment)
     environment.ensure()
-    folder = ROOT / "dist"
-    environment.pip("wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT))
-    newest = max(folder.glob("*.whl"), key=lambda wheel: wheel.stat().st_mtime)
-    say(f"Built {newest}")
-    return 0
+    files = distributions.build(ROOT, ROOT / "dist", environment.python)
+    for file in files:
+        say(f"Built {file} ({file.stat().st_size / 1e6:.2f} MB)")
+    environment.pip("install", "-c", str(environment.constraints), "twine")
+    return _steps(environment, {"twine": ["-m", "twine", "check", "--strict", *map(str, files)]})
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -377,7 +378,7 @@ def _parser() -> argparse.ArgumentParser:
         "release": "build, test and tag version X.Y.Z; says what a person then does",
         "manifests": "write checksums, Homebrew formula and winget manifests for built files",
         "draft": "draft the release on GitHub with these files",
-        "build": "build the wheel into dist/, or with --bundle a folder that needs no Python",
+        "build": "build wheels and sdists into dist/; --bundle: a folder that needs no Python",
     }.items():
         command = commands.add_parser(name, help=text, add_help=name not in PASSING_ON)
         if name == "build":

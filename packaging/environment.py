@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
+DEVELOPERS = "dev,window"
+"""The extras of the project that a checkout needs."""
+_BACKEND = ("hatchling", "hatch-fancy-pypi-readme")
 _CAN_FILL = "import sys, pip; sys.exit([*map(int, pip.__version__.split('.')[:2])] < [22, 3])"
 """Fails where this interpreter has no pip that can fill another's environment."""
 _RARELY_USED = r"site-packages.(mypyc?|pip|pkg_resources|pygments.lexers|setuptools)\b"
@@ -31,7 +34,7 @@ class Environment:
     the project is not what developers need but those of its optional dependencies.
     """
 
-    def __init__(self, root: Path = ROOT, folder: str = ".venv", extras: str = "dev") -> None:
+    def __init__(self, root: Path = ROOT, folder: str = ".venv", extras: str = DEVELOPERS) -> None:
         self.root = root
         self.folder = root / folder
         self._extras = extras
@@ -121,7 +124,7 @@ class Environment:
         options = ["--no-compile", "-c", str(self.constraints)]
         # The build backend first, from the same constraints: then nothing is fetched unpinned.
         # With it a pip of this year: those of older Pythons take three times as long for the rest.
-        self._run(pip, "install", *options, "pip", "hatchling")
+        self._run(pip, "install", *options, "pip", *_BACKEND)
         self.pip("install", *options, "--no-build-isolation", "-e", f"{self.root}[{self._extras}]")
         # As pip does, but with all processors. What cannot be compiled tells that when it is used.
         compiled = ["-x", _RARELY_USED, str(self.folder), str(self.root / "app")]

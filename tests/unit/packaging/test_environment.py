@@ -53,10 +53,10 @@ def test_a_new_checkout_gets_an_environment_filled_from_the_constraints(
     assert "import sys, pip" in probe
     assert f"-m venv --clear --without-pip {environment.folder}" in create
     assert f"-m pip --python {environment.python} " in backend
-    assert backend.endswith(f"-c {environment.constraints} pip hatchling")
+    assert backend.endswith(f"-c {environment.constraints} pip hatchling hatch-fancy-pypi-readme")
     assert project.startswith(f"{environment.python} -m pip ")
     assert f"-c {environment.constraints}" in project
-    assert project.endswith(f"-e {checkout}[dev]")
+    assert project.endswith(f"-e {checkout}[dev,window]")
     assert all("--no-compile" in line for line in (backend, project))
     assert compiling.endswith(f" {environment.folder} {checkout / 'app'}")
 
@@ -115,7 +115,7 @@ def test_changed_dependencies_are_installed_into_the_same_environment(
     made.ensure()
 
     assert not any("venv" in line.split() for line in recorder.commands)
-    assert recorder.commands[-2].endswith(f"-e {made.root}[dev]")
+    assert recorder.commands[-2].endswith(f"-e {made.root}[dev,window]")
 
 
 def test_a_linter_setting_changes_nothing_that_is_installed(made: Environment) -> None:
@@ -146,7 +146,7 @@ def test_a_damaged_stamp_means_installing_again(
 
     made.ensure()
 
-    assert any(line.endswith("hatchling") for line in recorder.commands)
+    assert any(line.endswith("hatch-fancy-pypi-readme") for line in recorder.commands)
 
 
 def test_an_environment_whose_python_is_broken_is_made_again(
