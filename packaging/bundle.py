@@ -7,9 +7,11 @@ that looks at its environment, and the window on a screen nobody sees.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,18 +19,24 @@ import time
 from pathlib import Path
 
 import licences
+from distributions import NAME, epoch
 from environment import Environment
-from screen import virtual_screen
-from system import SetupError, say
+from proofs import Program
+from system import SetupError, checked, say
 
-NAME = "mcp-progress-monitor"
 FOLDER, EXTRAS = "build/bundle-environment", "bundle,keyring,oauth,window"
 """The environment of its own that a bundle is made in, and the project's extras in it."""
 UNWANTED = ("coverage", "hypothesis", "importlinter", "mypy", "pytest", "pytestqt", "ruff")
 """What developers install; PyInstaller bundles what it finds in its environment."""
+_UNUSED_PLUGINS = (
+    *("egldeviceintegrations/*", "generic/*", "platformthemes/libqgtk3.so"),
+    *(
+        f"platforms/libq{name}.so"
+        for name in ("eglfs", "linuxfb", "minimalegl", "vkkhrdisplay", "vnc")
+    ),
+)
+_SYSTEM = ("/lib", "/usr/lib")
 PATIENCE_S = 120.0
-_LEAST_JOBS = 3
-"""Jobs of the demo that have come to their end when the window is quit."""
 _LOOK = (
     "import json, os, pathlib, sys\n"
     "pathlib.Path(sys.argv[1]).write_text(json.dumps({**os.environ}))"
@@ -45,13 +53,20 @@ def build_bundle(developers: Environment) -> int:
     environment.ensure()
     dist, work = environment.root / "dist", environment.root / "build" / "bundle"
     spec = environment.root / "packaging" / "bundle.spec"
+    remove_unused(environment.folder)
     options = ["--noconfirm", "--log-level", "WARN", "--distpath", str(dist), "--workpath"]
     command = [str(environment.python), "-m", "PyInstaller", *options, str(work), str(spec)]
     say("Making the bundle, which takes a minute or two")
-    if subprocess.run(command, cwd=environment.root, stdout=sys.stderr, check=False).returncode:
+    # The same order of all sets, and the same time: the same bundle.
+    environ = {**os.environ, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": epoch(environment.root)}
+    done = subprocess.run(
+        command, cwd=environment.root, env=environ, stdout=sys.stderr, check=False
+    )
+    if done.returncode:
         raise SetupError("PyInstaller failed; its own words are above.")
     licences.write(dist / NAME / "licences", environment.python)
     _write_pages(developers, dist / NAME, environment.python)
+    write_notices(work / "bundle", dist / NAME / "licences")
     say(f"Built {dist / NAME}")
     return try_out(dist / NAME, environment.python)
 
@@ -70,6 +85,39 @@ def _write_pages(developers: Environment, folder: Path, python: Path) -> None:
         command = [str(developers.python), str(path), *map(str, arguments)]
         if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
             raise SetupError(f"{script} failed; the reason is above.")
+
+
+def remove_unused(folder: Path) -> None:
+    """Delete plugins of Qt that need libraries of a desktop or of embedded systems.
+
+    PyInstaller would bundle those of this machine.
+    """
+    for pattern in _UNUSED_PLUGINS:
+        for file in folder.glob(f"**/PySide6/Qt/plugins/{pattern}"):
+            file.unlink()
+
+
+def write_notices(work: Path, folder: Path) -> None:
+    """Copy the notices of the system's libraries that PyInstaller has bundled, on Debian.
+
+    Raises:
+        SetupError: a library is of no package.
+    """
+    contents = work / "COLLECT-00.toc"
+    if not sys.platform.startswith("linux") or not contents.exists():
+        return
+    found = ast.literal_eval(contents.read_text(encoding="utf-8"))
+    for _, source, kind in found[0]:
+        if kind != "BINARY" or not source.startswith(_SYSTEM):
+            continue
+        # A package may have put it below /lib, which is now a link to /usr/lib.
+        name = checked("dpkg-query", "--search", f"*/{Path(source).resolve().name}")
+        package = name.partition(":")[0]
+        notice = Path("/usr/share/doc", package, "copyright")
+        if not notice.exists():
+            raise SetupError(f"{package} has no notice for {source}.")
+        (folder / "system").mkdir(parents=True, exist_ok=True)
+        shutil.copy(notice, folder / "system" / f"{package}.txt")
 
 
 def try_out(folder: Path, python: Path) -> int:
@@ -136,19 +184,13 @@ class Trial:
 
     def open_window(self) -> str | None:
         """Open the window with the demo on a virtual screen, wait for jobs to end, quit."""
-        data = self._data / "window"
-        command = [self._program, "--demo", "--data-dir", str(data)]
-        with (
-            virtual_screen(os.environ) as environ,
-            subprocess.Popen(command, env=environ) as window,
-        ):
-            try:
-                error = self._until_done(window, data)
-                window.terminate()
-                code = window.wait(PATIENCE_S)
-            finally:
-                window.kill()
-        return error or (f"exit code {code}" if code else None)
+        data = self._data
+        program = Program(lambda words: [self._program, *words], str(data), data, os.environ)
+        try:
+            program.open_window()
+        except SetupError as error:
+            return str(error)
+        return None
 
     def left(self) -> list[str]:
         """The bundle's processes that still run a moment later, where Linux tells."""
@@ -167,22 +209,6 @@ class Trial:
             timeout=PATIENCE_S,
             check=False,
         )
-
-    def _until_done(self, window: subprocess.Popen[bytes], data: Path) -> str | None:
-        deadline = time.monotonic() + PATIENCE_S
-        while _ended_jobs(data) < _LEAST_JOBS:
-            if window.poll() is not None:
-                return f"the window ended by itself with exit code {window.returncode}"
-            if time.monotonic() > deadline:
-                return "no job of the demo came to its end"
-            time.sleep(0.2)
-        return None
-
-
-def _ended_jobs(data: Path) -> int:
-    """How many results of tools a recording has."""
-    files = data.glob("recordings/*.mcprec")
-    return sum(file.read_bytes().count(b'"content":[') for file in files)
 
 
 def processes_of(folder: Path) -> list[str]:

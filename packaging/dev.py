@@ -44,10 +44,9 @@ if not OLDEST <= sys.version_info[:2] <= NEWEST:
         )
     sys.exit(subprocess.call([_suitable, *sys.argv]))
 
-import distributions  # noqa: E402
+import forms  # noqa: E402
 import manifests  # noqa: E402
 from beside import Beside  # noqa: E402
-from bundle import build_bundle  # noqa: E402
 from environment import ROOT, Environment  # noqa: E402
 from forked_tests import CAN_FORK, ForkedTests  # noqa: E402
 from launch import run  # noqa: E402
@@ -348,16 +347,19 @@ def docs(environment: Environment, *, is_check: bool, is_site: bool) -> int:
     return _steps(environment, steps)
 
 
-def build(environment: Environment, *, is_bundle: bool) -> int:
-    """Build wheels and sdists into dist/ and check them; or the bundle, which is tried out."""
-    if is_bundle:
-        return build_bundle(environment)
-    environment.ensure()
-    files = distributions.build(ROOT, ROOT / "dist", environment.python)
-    for file in files:
-        say(f"Built {file} ({file.stat().st_size / 1e6:.2f} MB)")
-    environment.pip("install", "-c", str(environment.constraints), "twine")
-    return _steps(environment, {"twine": ["-m", "twine", "check", "--strict", *map(str, files)]})
+def build(environment: Environment, known: argparse.Namespace) -> int:
+    """Build what was asked for into dist/, and check it."""
+    if known.all:
+        return forms.build_all(environment)
+    if known.image is not None:
+        forms.build_image(environment, known.image or None)
+    elif known.bundle or known.deb:
+        forms.build_archive(environment)
+        if known.deb:
+            forms.build_package(environment)
+    else:
+        forms.build_distributions(environment)
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -378,11 +380,11 @@ def _parser() -> argparse.ArgumentParser:
         "release": "build, test and tag version X.Y.Z; says what a person then does",
         "manifests": "write checksums, Homebrew formula and winget manifests for built files",
         "draft": "draft the release on GitHub with these files",
-        "build": "build wheels and sdists into dist/; --bundle: a folder that needs no Python",
+        "build": "build wheels and sdists into dist/, or a bundle, a package or an image",
     }.items():
         command = commands.add_parser(name, help=text, add_help=name not in PASSING_ON)
         if name == "build":
-            command.add_argument("--bundle", action="store_true", help="make and try out a bundle")
+            _add_forms(command)
         if name == "release":
             command.add_argument("version", metavar="X.Y.Z")
             command.add_argument(
@@ -396,6 +398,20 @@ def _parser() -> argparse.ArgumentParser:
             )
             command.add_argument("--site", action="store_true", help="build build/site as well")
     return parser
+
+
+def _add_forms(command: argparse.ArgumentParser) -> None:
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--bundle", action="store_true", help="a folder without Python, packed")
+    form.add_argument("--deb", action="store_true", help="the bundle as a Debian package")
+    form.add_argument(
+        "--image",
+        nargs="?",
+        const="",
+        metavar="BASE",
+        help="the core as a container image over BASE, or over a bare Debian made here",
+    )
+    form.add_argument("--all", action="store_true", help="all, tried out in bare systems")
 
 
 PASSING_ON = {"run": run, "test": test, "bench": bench, "pictures": pictures}
@@ -421,7 +437,7 @@ def main(arguments: Sequence[str]) -> int:
         if known.command in _FOLDERS:
             return _FOLDERS[known.command](known.folder)
         if known.command == "build":
-            return build(environment, is_bundle=known.bundle)
+            return build(environment, known)
         return _PLAIN[known.command](environment)
     except SetupError as error:
         say(f"dev.py: {error}")

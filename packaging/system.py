@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+_SHOWN = 6000
 
 
 class SetupError(Exception):
@@ -55,6 +57,44 @@ def install(packages: Sequence[str], why: str) -> None:
     say(f"{why}. Installing with apt-get: {' '.join(packages)}")
     _apt("update", "-q")
     _apt("install", "-y", "-q", "--no-install-recommends", *packages)
+
+
+def ensure_tools(packages: Mapping[str, str]) -> None:
+    """Have these programs, each with the Debian package that has it.
+
+    Raises:
+        SetupError: one is missing, and cannot be installed here.
+    """
+    lacking = [program for program in packages if shutil.which(program) is None]
+    if lacking:
+        install(sorted({packages[each] for each in lacking}), f"This needs {', '.join(lacking)}")
+
+
+def checked(
+    program: str, *words: str, environ: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> str:
+    """Run a program of this machine; its output.
+
+    Raises:
+        SetupError: it is missing or failed; the message has the end of what it wrote.
+    """
+    found = shutil.which(program)
+    if found is None:
+        raise SetupError(f"{program} is not installed.")
+    done = subprocess.run(
+        [found, *words],
+        env=None if environ is None else dict(environ),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        end = f"{done.stdout}{done.stderr}"[-_SHOWN:]
+        raise SetupError(f"{program} failed (exit code {done.returncode}):\n{end}")
+    return done.stdout
 
 
 def _apt(*arguments: str) -> None:

@@ -1,6 +1,7 @@
 """A bundle that is built is tried out, and what is wrong with it is said."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 import bundle
 import licences
+from distributions import NAME
 from environment import Environment
 from tests.unit.packaging.recorder import Recorder
 
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stand-ins are s
 
 def _program(folder: Path, script: str) -> bundle.Trial:
     """A stand-in for a bundle's program, tried out."""
-    program = folder / "bundle" / bundle.NAME
+    program = folder / "bundle" / NAME
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -97,3 +99,27 @@ def test_a_bundle_is_made_in_an_environment_of_its_own(
 def test_processes_of_the_bundle_are_found_by_their_program() -> None:
     folder = Path(sys.executable).resolve().parent
     assert str(os.getpid()) in bundle.processes_of(folder)
+
+
+def test_plugins_that_would_bring_a_desktop_are_left_out(tmp_path: Path) -> None:
+    plugins = tmp_path / "lib" / "PySide6" / "Qt" / "plugins"
+    kept, left = plugins / "platforms" / "libqxcb.so", plugins / "platformthemes" / "libqgtk3.so"
+    for file in (kept, left):
+        file.parent.mkdir(parents=True)
+        file.touch()
+
+    bundle.remove_unused(tmp_path)
+
+    assert kept.exists()
+    assert not left.exists()
+
+
+@pytest.mark.skipif(shutil.which("dpkg-query") is None, reason="dpkg is Debian's")
+def test_the_notices_of_bundled_libraries_of_the_system_are_collected(tmp_path: Path) -> None:
+    (libc,) = {str(path) for path in Path("/usr/lib").glob("*-linux-gnu/libc.so.6")}
+    entries = [("libc.so.6", libc, "BINARY"), ("a.so", str(tmp_path / "a.so"), "BINARY")]
+    (tmp_path / "COLLECT-00.toc").write_text(repr((entries,)))
+
+    bundle.write_notices(tmp_path, tmp_path / "licences")
+
+    assert [file.name for file in (tmp_path / "licences" / "system").iterdir()] == ["libc6.txt"]

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ import pytest
 
 import dev
 import environment
+import forms
 from environment import ROOT
 from forked_tests import CAN_FORK
 from mcp_progress_monitor.qt_libraries import PACKAGES
@@ -183,21 +184,37 @@ def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
     assert "setup" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no mode bits")
-def test_a_bundle_is_built_where_it_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, ready: None
+@pytest.mark.parametrize(
+    ("words", "steps"),
+    [
+        ([], ["build_distributions"]),
+        (["--bundle"], ["build_archive"]),
+        (["--deb"], ["build_archive", "build_package"]),
+        (["--image"], ["build_image None"]),
+        (["--image", "python:3.14-slim"], ["build_image python:3.14-slim"]),
+        (["--all"], ["build_all"]),
+    ],
+)
+def test_what_is_asked_for_is_built(
+    monkeypatch: pytest.MonkeyPatch, ready: None, words: list[str], steps: list[str]
 ) -> None:
     built: list[str] = []
 
-    def build_bundle(_environment: Ready) -> int:
-        built.append("bundle")
-        return 1
+    def step(name: str) -> Callable[..., int]:
+        def run(_environment: Ready, *values: object) -> int:
+            built.append(" ".join([name, *map(str, values)]))
+            return 0
 
-    monkeypatch.setattr(dev, "build_bundle", build_bundle)
-    assert dev.main(["build", "--bundle"]) == 1
-    assert built == ["bundle"]
+        return run
+
+    for name in dir(forms):
+        if name.startswith("build_"):
+            monkeypatch.setattr(forms, name, step(name))
+    assert dev.main(["build", *words]) == 0
+    assert built == steps
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no mode bits")
 def test_the_integration_script_calls_the_test_command() -> None:
     script = ROOT / ".ci" / "run"
 
