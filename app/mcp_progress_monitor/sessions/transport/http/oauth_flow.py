@@ -466,10 +466,15 @@ class SignInAuth(httpx2.Auth):
             context.token_expiry_time = _LONG_AGO
         async with contextlib.aclosing(self._provider.async_auth_flow(request)) as flow:
             outgoing = await anext(flow)
+            is_forgotten = False
             while outgoing is not request:
-                outgoing = await flow.asend(_renewing((yield outgoing)))
+                response = _renewing((yield outgoing))
+                is_forgotten = is_forgotten or b'"invalid_client"' in response.content
+                outgoing = await flow.asend(response)
             if before is not None and context.current_tokens is None:
                 await self._storage.drop(before)
+            if is_forgotten:  # else the browser would show an error, and never come back
+                await self._storage.forget_client()
             if attempt.refusal is None or self._has_another(attempt):
                 return
             attempt.has_asked = True

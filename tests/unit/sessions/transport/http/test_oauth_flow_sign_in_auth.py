@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import httpx2
@@ -15,7 +16,7 @@ from mcp_progress_monitor.sessions.transport.http.oauth import auth_for, key_of,
 from mcp_progress_monitor.sessions.transport.http.oauth_callback import REGISTERED_PORT
 from mcp_progress_monitor.snapshots.definitions import OAuthClient
 from tests.unit.sessions.http import authorization
-from tests.unit.sessions.http.authorization import SERVER, port_of
+from tests.unit.sessions.http.authorization import SERVER, Site, port_of
 from tests.unit.sessions.http.visiting import error_of, visiting
 
 pytestmark = pytest.mark.anyio
@@ -195,6 +196,25 @@ async def test_a_secret_of_the_url_is_not_in_what_is_reported_a_failure(
 
     assert error.what == "The server's metadata is for another server"
     assert f"{SERVER}?token=***" in error.detail
+
+
+class _Forgetful(Site):
+    """An authorization server that has lost its clients when a token is refreshed."""
+
+    def _token(self, request: httpx2.Request) -> httpx2.Response:
+        if b"grant_type=refresh_token" in request.content:
+            return httpx2.Response(401, json={"error": "invalid_client"})
+        return super()._token(request)
+
+
+async def test_a_client_that_was_forgotten_registers_again() -> None:
+    async with visiting(site=_Forgetful()) as visit, visit.client() as client:
+        await client.post(SERVER)
+        visit.site.valid.clear()
+        assert (await client.post(SERVER)).status_code == 200
+    pages = [parse_qs(urlsplit(page).query)["client_id"] for page in visit.browser.shown]
+    assert pages == [[each["client_id"]] for each in visit.site.registered]
+    assert len(pages) == 2
 
 
 async def test_signing_out_forgets_tokens_and_registration(tmp_path: Path) -> None:
