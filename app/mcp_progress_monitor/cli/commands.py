@@ -389,11 +389,12 @@ def trust(invocation: Invocation, name: str, is_agreed: bool) -> int:
 
 @servers.command(name="sign-out", cls=OwnCommand, short_help="Sign out of a server.")
 @config_options
-@click.argument("name")
+@click.argument("name", metavar="NAME|URL")
 def sign_out(invocation: Invocation, name: str) -> int:
     """Delete the tokens from signing in to the server NAME with the browser.
 
-    Open connections keep theirs. The authorization server is not notified.
+    URL is that of a sign-in without a saved server, as with tools --url URL --oauth. Open
+    connections keep their tokens. The authorization server is not notified.
     """
     from mcp_progress_monitor.cli.servers.saved import sign_out_server
 

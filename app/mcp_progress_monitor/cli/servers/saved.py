@@ -37,6 +37,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.path_checks import expanded, is_there
 from mcp_progress_monitor.paths import data_dir
+from mcp_progress_monitor.protocol.secrets import shown_url
 from mcp_progress_monitor.secrets.system_keyring import SERVICE, SystemKeyring
 from mcp_progress_monitor.snapshots.definitions import (
     HttpDefinition,
@@ -267,18 +268,26 @@ def _shown(definition: ServerDefinition, earlier: EarlierApproval | None = None)
 
 
 def sign_out_server(common: CommonOptions, name: str) -> ExitCode:
-    """Delete the credentials of a sign-in; `CommandFailed` for a server that is not HTTP."""
+    """Delete the credentials of a sign-in, by a server's name or by URL.
+
+    `CommandFailed` for a server that is not HTTP.
+    """
     # Late: the HTTP client takes 0.2 s to import.
     from mcp_progress_monitor.sessions.transport.http.oauth import sign_out
 
-    definition = definition_of(common, name)
+    definition: ServerDefinition
+    if name.startswith(("https://", "http://")):
+        with failing(ExitCode.USAGE):
+            definition = HttpDefinition(name=name, url=name, auth="oauth")
+    else:
+        definition = definition_of(common, name)
     if not isinstance(definition, HttpDefinition):
         error = ErrorDetails("Only HTTP servers use sign-in", name)
         raise CommandFailed(ExitCode.USAGE, error)
     with failing(ExitCode.UNWRITABLE):
         was_signed_in = sign_out(definition, data_dir(common.data_dir))
     result = "Signed out of" if was_signed_in else "You were not signed in to"
-    print_out(f"{result} {visible(name)}\n")
+    print_out(f"{result} {shown_url(visible(name))}\n")
     return ExitCode.DONE
 
 

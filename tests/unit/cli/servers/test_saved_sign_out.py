@@ -38,6 +38,18 @@ def test_one_sign_in_is_forgotten(
     assert capsys.readouterr().out == "You were not signed in to web\n"
 
 
+def test_a_sign_in_without_a_saved_server_is_forgotten_by_its_url(
+    store: TokenStore, data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = "https://u.example/mcp?token=s3cret-key"
+    key = key_of(HttpDefinition(name="url", url=url, auth="oauth"))
+    store.put(key, {"tokens": {}})
+    assert main(["servers", "sign-out", url, "--data-dir", str(data_dir)]) == 0
+    assert capsys.readouterr().out == "Signed out of https://u.example/mcp?token=***\n"
+    assert store.get(key) is None
+    assert store.get(key_of(WEB)) is not None
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [("files", "Only HTTP servers use sign-in"), ("none", "none")],
