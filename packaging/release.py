@@ -32,17 +32,21 @@ _OPEN: Final = re.compile(r"^## Unreleased\n(?P<changes>.*?)(?=^## |\Z)", re.MUL
 _STEPS: Final = (("test",), ("build", "--all"))
 """The commands of dev.py that must succeed."""
 _BY_HAND: Final = """
-Version {version} is built, tested and tagged here. A person does the rest:
+Version {version} is built, tested and tagged here. A person does the rest.
 
-1. Look at the changes:      git show v{version}
-   Undo everything, if need be: git tag -d v{version} && git reset --keep HEAD~1
-2. Sign the tag, if you sign: git tag -f -s v{version} -m "Version {version}"
-3. Push both:                git push origin {branch} v{version}
-   The workflow "release" builds for all systems and tests again.
-4. Approve the environment "pypi" of its run: the packages are published by trusted publishing.
+Once, before the first release:
+- Register the workflow "release" with the environment "pypi" as a trusted publisher at the index.
+- Set the variable IMAGE_BASE of the repository to an image of Python, by digest.
+
+For this one:
+1. Look at the changes:       git show v{version}
+   To undo everything:        git tag -d v{version} && git reset --keep HEAD~1
+2. Sign the tag, if you do:   git tag -f -s v{version} -m "Version {version}" HEAD
+3. Push both:                 git push origin {branch} v{version}
+   The workflow builds for all systems and tests again.
+4. Approve its environment "pypi": the packages are published.
 5. Look through the draft of the release on GitHub, and publish it.
-6. Copy the formula from its files to the Homebrew tap, and send the winget manifests to
-   microsoft/winget-pkgs.
+6. Copy its formula to the Homebrew tap, and send its winget manifests to microsoft/winget-pkgs.
 """
 
 

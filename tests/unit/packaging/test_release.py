@@ -9,6 +9,7 @@ import pytest
 
 import release
 from system import SetupError
+from tests.unit.packaging.recorder import Recorder
 
 STEPS = """\
 import sys
@@ -139,3 +140,18 @@ def test_a_tag_is_compared_with_the_version(
     assert release.check_tag("v0.1.0", checkout) == 0
     assert release.check_tag("v0.2.0", checkout) == 1
     assert "The tag is v0.2.0, but the version is 0.1.0." in capsys.readouterr().err
+
+
+def test_the_draft_has_every_file_but_the_notes(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr(subprocess, "run", recorder)
+    files = [tmp_path / "dist" / name for name in ("a.whl", "manifests/a.rb", "manifests/notes.md")]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    assert release.draft(tmp_path / "dist", checkout) == 0
+    (command,) = recorder.commands
+    assert command.startswith("gh release create v0.1.0 --draft --verify-tag")
+    assert f"--notes-file {files[2]} {files[0]} {files[1]}" in command
