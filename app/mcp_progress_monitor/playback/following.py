@@ -123,6 +123,9 @@ class Spool:
 
 
 def wait_for_header(followed: FollowedRecording) -> None:
-    """Wait for the first line, or for the end of the recording."""
+    """Wait for the first line, or for the end; `UserError` if nothing came before that."""
     while not (has_header(followed.path) or followed.is_over()):
         time.sleep(_POLL_S)
+    if not followed.path.stat().st_size:
+        hint = "Run the command before the pipe alone, to read what it reports."
+        raise UserError(ErrorDetails("Standard input ended without a recording", hint=hint))

@@ -154,6 +154,16 @@ def test_standard_input_is_kept_as_it_comes_and_then_gone(tmp_path: Path, tap: H
     assert playback.is_ended
 
 
+def test_standard_input_that_ends_at_once_is_no_empty_file(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        spool = Spool(stream, tmp_path)
+        with pytest.raises(UserError, match="ended without a recording"):
+            wait_for_header(spool.followed())
+        spool.close()
+
+
 def test_standard_input_has_a_limit(tmp_path: Path, tap: HandTap) -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as stream:
