@@ -74,7 +74,7 @@ def test_a_tour_that_calls_no_tool_says_so(tmp_path: Path) -> None:
 
 
 _UNMARKED = """
-from mcp.server.mcpserver import MCPServer
+from mcp.server import MCPServer
 from mcp.types import ToolAnnotations
 server = MCPServer("plain")
 @server.tool()
