@@ -28,7 +28,7 @@ def _listed(file: Path) -> dict[str, str]:
     """The mode and the owner of each file in a package."""
     shown = checked("dpkg-deb", "--contents", str(file))
     lines = (line.split(maxsplit=5) for line in shown.splitlines())
-    return {words[5].split(" -> ")[0]: f"{words[0]} {words[1]}" for words in lines}
+    return {each[5].split(" -> ")[0]: f"{each[0]} {each[1]}" for each in lines}
 
 
 def test_a_package_has_the_program_its_command_and_what_a_desktop_reads(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
-    ("words", "steps"),
+    ("options", "steps"),
     [
         ([], ["build_distributions"]),
         (["--bundle"], ["build_archive"]),
@@ -196,7 +196,7 @@ def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
     ],
 )
 def test_what_is_asked_for_is_built(
-    monkeypatch: pytest.MonkeyPatch, ready: None, words: list[str], steps: list[str]
+    monkeypatch: pytest.MonkeyPatch, ready: None, options: list[str], steps: list[str]
 ) -> None:
     built: list[str] = []
 
@@ -210,7 +210,7 @@ def test_what_is_asked_for_is_built(
     for name in dir(forms):
         if name.startswith("build_"):
             monkeypatch.setattr(forms, name, step(name))
-    assert dev.main(["build", *words]) == 0
+    assert dev.main(["build", *options]) == 0
     assert built == steps
 
 

@@ -19,7 +19,7 @@ def _program(folder: Path, script: str) -> Program:
     file.chmod(0o755)
     data = folder / "data"
     path = {"PATH": os.environ["PATH"]}
-    return Program(lambda words: [str(file), *words], str(data), data, path)
+    return Program(lambda arguments: [str(file), *arguments], str(data), data, path)
 
 
 def test_a_job_is_watched_in_its_recording(tmp_path: Path) -> None:
