@@ -218,7 +218,7 @@ def build_image(environment: Environment, base: str | None) -> tuple[Image, Path
     else:
         image.build(base, wheels)
     file = image.save(root / "dist" / f"{NAME}-{version_of(root)}-image.tar")
-    say(f"Built {file} ({_mb(file.stat().st_size)} MB, {_mb(image.size())} MB loaded)")
+    say(f"Built {file} ({_mb(file.stat().st_size)} MB)")
     return image, file
 
 

@@ -89,15 +89,6 @@ class Image:
             checked("umount", "--recursive", "--lazy", str(folder))
             self._buildah("rm", container)
 
-    def size(self) -> int:
-        """Bytes on disk once it is loaded."""
-        container = self._buildah("from", self.name)
-        try:
-            mounted = self._buildah("mount", container)
-            return int(checked("du", "-sxb", mounted).split()[0])
-        finally:
-            self._buildah("rm", container)
-
     def _buildah(self, *words: str) -> str:
         store = self._folder / "store"
         own = ["--root", str(store), "--runroot", str(store / "run"), "--storage-driver", "vfs"]
