@@ -11,8 +11,9 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
-from mcp_progress_monitor.cli.orders import FORMATS_BY_KEY, IMPORTED
+from mcp_progress_monitor.cli.orders import FORMATS_BY_KEY, IMPORTED, OTLP
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings, write_out
+from mcp_progress_monitor.cli.telemetry import telemetry_here
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.formats import ExportOptions, export_chunks
 from mcp_progress_monitor.exports.options import FindingTexts
@@ -33,18 +34,24 @@ if TYPE_CHECKING:
 
 _SLICE_S = 0.2
 _SHOWN_ERRORS = 10
+_STEP_S = 1.0  # of a recording's time, so that its progress and silence are seen as when live
+_STEPS = 100_000
+_LAST_S = 15.0  # for a collector that takes its time
 
 
 def export_recording(common: CommonOptions, order: ExportOrder) -> int:
     """Export a recording.
 
     `CommandFailed` with code 8 if the file is not a recording or the output cannot be written;
-    with code 2 for an invalid filter, an unknown job, or HAR of a recording without HTTP.
+    with code 2 for an invalid filter, an unknown job, HAR of a recording without HTTP, or telemetry
+    that cannot be sent from here.
     """
     log_to_stderr(common.log_level or "warning")
     if order.to == IMPORTED and order.output is not None:
         return _import(order.file, order.output)
     with opened(order.file) as playback, share_line(f"Exporting {order.file.name}") as on_share:
+        if order.to == OTLP:
+            return _send(playback, on_share)
         return _export(playback, order, on_share)
 
 
@@ -80,6 +87,26 @@ def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
         raise CommandFailed(ExitCode.USAGE, details) from error
     write_out(made, order.output)
     _report_secrets(redaction, errors)
+    return ExitCode.DONE
+
+
+def _send(playback: Playback, on_share: OnShare) -> int:
+    """Send a recording as telemetry; `CommandFailed` with code 8 if not all of it arrived."""
+    telemetry = telemetry_here()
+    telemetry.follow_recording(playback, waits=True)
+    step_s = max(_STEP_S, playback.length_s / _STEPS)
+    at_s = step_s
+    while playback.play_until(at_s, _SLICE_S) and not telemetry.state.dropped:
+        if playback.position_s >= at_s:
+            at_s += step_s
+        on_share(playback.progress)
+    telemetry.close(_LAST_S)
+    errors = StandardOutput(sys.stderr)
+    _show_warnings(playback, errors)
+    if telemetry.problem is not None:
+        raise CommandFailed(ExitCode.UNWRITABLE, telemetry.problem)
+    sent = formatting.count(telemetry.state.sent, "event or span", "events and spans")
+    errors.text(f"Sent {sent} to {telemetry.address}.\n")
     return ExitCode.DONE
 
 

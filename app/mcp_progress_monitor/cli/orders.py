@@ -79,6 +79,14 @@ def _idle_timeout(idle_s: float) -> Any:
     )
 
 
+_OTEL: Final = option(
+    "--otel",
+    is_flag=True,
+    help="Send telemetry to an OpenTelemetry collector while jobs run, as the OTEL_… variables say"
+    " (default http://localhost:4318).",
+)
+
+
 class ListOrder(Order):
     """The options of a command that lists something."""
 
@@ -166,6 +174,7 @@ class WatchOrder(Order):
     """The options of `watch`."""
 
     file: Path | None = argument(type=A_PATH, required=False)
+    otel: bool = _OTEL
     as_json: bool = option("--json", is_flag=True, help="Write one JSON event per line.")
 
 
@@ -265,6 +274,7 @@ class WaitOrder(Order):
         help="Request log messages of LEVEL and above from the server, and show them: "
         f"{', '.join(LOG_LEVELS)}. (--log-level sets what this program logs.)",
     )
+    otel: bool = _OTEL
     as_json: bool = option("--json", is_flag=True, help="Write one JSON event per line.")
 
     def check(self) -> None:
@@ -420,6 +430,7 @@ class TaskOrder(FollowOrder):
 
     idle_timeout: float | None = _idle_timeout(OTHER_IDLE_S)
     answer = server_log = None
+    otel = False
 
 
 class ResumeOrder(WaitOrder):
@@ -446,6 +457,7 @@ class ResumeOrder(WaitOrder):
         super().check()
 
 
+OTLP: Final = "otlp"  # telemetry, which goes to a collector and not into a file
 IMPORTED: Final = "mcprec"  # the format that makes a recording of another program's file
 FORMATS_BY_KEY: Final = {form.key: form for form in FORMATS}
 _CHOICES: Final = ", ".join(
@@ -461,9 +473,10 @@ class ExportOrder(Order):
         "--format",
         "--to",
         cls=RenamedOption,
-        type=click.Choice((*FORMATS_BY_KEY, IMPORTED)),
+        type=click.Choice((*FORMATS_BY_KEY, OTLP, IMPORTED)),
         required=True,
-        help=f"Choose {_CHOICES}, or {IMPORTED} (a recording of another program's file).",
+        help=f"Choose {_CHOICES}, {OTLP} (sent to an OpenTelemetry collector, see --otel of call),"
+        f" or {IMPORTED} (a recording of another program's file).",
     )
     where: str = option(
         "--filter",
@@ -486,9 +499,12 @@ class ExportOrder(Order):
             raise click.UsageError(
                 "--filter and --job cannot be used together for a report: both choose its jobs."
             )
+        is_whole = not (self.where or self.job is not None or self.with_secrets)
+        if self.to == OTLP and (self.output is not None or not is_whole):
+            raise click.UsageError(f"--format {OTLP} sends the whole recording, without secrets.")
         if self.to != IMPORTED:
             return
-        if self.where or self.job is not None or self.with_secrets:
+        if not is_whole:
             raise click.UsageError(f"--format {IMPORTED} accepts only --output.")
         if self.output is None:
             raise click.UsageError(f"--format {IMPORTED} needs --output FILE.")

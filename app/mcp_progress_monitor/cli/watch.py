@@ -18,6 +18,7 @@ from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.cli.output.job_text import TaskLines, Violations
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.cli.output.text_front import LineMeter
+from mcp_progress_monitor.cli.telemetry import telemetry_here
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.imports.convert import as_recording
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.cli.output.live_jobs import Session
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.telemetry.telemetry import Telemetry
     from mcp_progress_monitor.tracker.snapshot import JobId
     from mcp_progress_monitor.tracker.tracker import Jobs
 
@@ -53,9 +55,25 @@ class Watch:
     def __init__(self, session: Engine | Playback, title: str) -> None:
         self.session: Final = session
         self.title: Final = title
+        self.telemetry: Telemetry | None = None
 
     async def run(self) -> None:
         """Read until nothing more can come; a folder never ends."""
+        async with anyio.create_task_group() as tasks:
+            if self.telemetry is not None:
+                tasks.start_soon(self.telemetry.run)
+            await self._read()
+            tasks.cancel_scope.cancel()
+
+    def follow(self, telemetry: Telemetry | None) -> None:
+        """Send telemetry of what is read, until it is closed."""
+        self.telemetry = telemetry
+        if telemetry is not None and isinstance(self.session, Engine):
+            telemetry.follow_engine(self.session)
+        elif telemetry is not None and isinstance(self.session, Playback):
+            telemetry.follow_recording(self.session)
+
+    async def _read(self) -> None:
         session = self.session
         if isinstance(session, Engine):
             async with session:
@@ -122,8 +140,10 @@ def watch_jobs(common: CommonOptions, order: WatchOrder) -> int:
     cannot be written.
     """
     output = StandardOutput(sys.stdout)
+    telemetry = telemetry_here() if order.otel else None
     with contextlib.ExitStack() as stack:
         watch = _opened(common, order, stack)
+        watch.follow(telemetry)
         if not order.as_json and has_screen(output):
             from mcp_progress_monitor.cli.output.live_jobs import show_jobs
 
@@ -131,7 +151,10 @@ def watch_jobs(common: CommonOptions, order: WatchOrder) -> int:
         else:
             anyio.run(_print, watch, output, order.as_json)
             output.check()
-        for error in watch.errors:
+        if telemetry is not None:
+            telemetry.close()
+        unsent = None if telemetry is None else telemetry.problem
+        for error in (*watch.errors, *filter(None, (unsent,))):
             _say(error.as_text())
     return ExitCode.DONE
 

@@ -72,6 +72,10 @@ class Calls:
     def default_limits(self, limits: DefaultLimits) -> None:
         self._requests.default_limits = limits
 
+    def trace(self, new_traceparent: Callable[[object], object] | None) -> None:
+        """Send a trace context with each call and attempt, made of one that is there, or None."""
+        self._requests.new_traceparent = new_traceparent
+
     async def make(self, call: Call) -> Outcome:
         """Send a request and wait for a reply, a timeout or the server's end.
 

@@ -13,7 +13,7 @@ from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.eras import LATEST_HANDSHAKE
 from mcp_progress_monitor.protocol.frames import server_name
-from mcp_progress_monitor.protocol.messages import CALL_TOOL
+from mcp_progress_monitor.protocol.messages import CALL_TOOL, META, TRACEPARENT
 from mcp_progress_monitor.protocol.tasks import TaskAugmentation, TaskOffer, params_with_task
 from mcp_progress_monitor.sessions.arguments import check_in_thread, check_output
 from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
@@ -153,6 +153,8 @@ class Requests:
         self._now = now
         self.default_limits: DefaultLimits = DEFAULT_LIMITS
         """Limits of calls for which neither user nor server set any."""
+        self.new_traceparent: Callable[[object], object] | None = None
+        """Makes the trace context of each request of that of its sender, while they are traced."""
 
     def ask(self, call: Call, clock: CallClock | None = None) -> tuple[Connection, PendingRequest]:
         """Send a request, with the clock of the call that it continues or a new one.
@@ -184,7 +186,7 @@ class Requests:
         support = next((t.task_support for t in tools if t.name == tool), None)
         return params_with_task(
             call.method,
-            call.params,
+            self._traced(call.params),
             TaskAugmentation(call.as_task, call.task_ttl_ms),
             TaskOffer.of(LATEST_HANDSHAKE, {})
             if agreement is None
@@ -192,6 +194,13 @@ class Requests:
             support,
             connection.outbox.peer.stamps,
         )
+
+    def _traced(self, params: JsonObject) -> JsonObject:
+        """The parameters with a trace context in `_meta`: a child of one that is there."""
+        meta = params.get(META, {})
+        if self.new_traceparent is None or not isinstance(meta, dict):
+            return params
+        return {**params, META: {**meta, TRACEPARENT: self.new_traceparent(meta.get(TRACEPARENT))}}
 
     def _limits_of(self, call: Call) -> Limits:
         server = self._manager.definition(call.server)

@@ -129,6 +129,7 @@ ECHOED: Final = frozenset(
 """Members whose values are sent back exactly as they came."""
 
 # Keys of `_meta`, and the name of an extension
+TRACEPARENT: Final = "traceparent"  # SEP-414: the W3C trace context
 RESERVED: Final = "io.modelcontextprotocol/"  # the prefix of the keys that MCP reserves
 VERSION_KEY: Final = f"{RESERVED}protocolVersion"
 CAPABILITIES_KEY: Final = f"{RESERVED}clientCapabilities"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.protocol.jsonrpc import canonical
-from mcp_progress_monitor.protocol.messages import META, RESERVED, RESUME_TOKEN
+from mcp_progress_monitor.protocol.messages import META, RESERVED, RESUME_TOKEN, TRACEPARENT
 from mcp_progress_monitor.protocol.tasks import live_task
 from mcp_progress_monitor.tracker.endings import JobEnding
 from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, Failure, JobState
@@ -241,7 +241,7 @@ def without_resume_token(params: JsonObject) -> JsonObject:
     return {**rest, META: kept} if kept else rest
 
 
-_TRACE: Final = frozenset({"traceparent", "tracestate", "baggage"})
+_TRACE: Final = frozenset({TRACEPARENT, "tracestate", "baggage"})
 """The W3C trace context, whose keys the per-request era reserves in `_meta`."""
 
 

@@ -607,6 +607,10 @@ class Jobs:
     def job_of(self, request: int) -> JobId | None:
         return self._tracker.job_of(request)
 
+    def request_of(self, job: JobId) -> RequestMade | None:
+        """The newest request of a job; None if there is no such job."""
+        return self._tracker.request_of(job)
+
     def requests_of(self, job: JobId) -> frozenset[int]:
         """The frame numbers of all requests of a job."""
         return self._tracker.requests_of(job)

@@ -22,6 +22,7 @@ from mcp_progress_monitor.cli.output.job_text import NUMBERS, Label
 from mcp_progress_monitor.cli.output.results import answer_text, exact_outcome
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command
 from mcp_progress_monitor.cli.output.text_front import LineMeter, Meter, TextFront
+from mcp_progress_monitor.cli.telemetry import telemetry_here
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from anyio.abc import TaskGroup
+
     from mcp_progress_monitor.cli.asking.asker import AnswerMeans, RuledAnswer
     from mcp_progress_monitor.cli.common import CommonOptions
     from mcp_progress_monitor.cli.options import Invocation
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.questions import Question
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.store.resumes import ResumeStore
+    from mcp_progress_monitor.telemetry.telemetry import Telemetry
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 
@@ -290,6 +294,7 @@ class EngineCommand:
     a request and its reply.
     """
     server_log: LogLevel | None = None  # the level of log messages to ask servers for
+    telemetry: Telemetry | None = None
 
     def make_front(self, engine: Engine) -> Front:
         """By default, progress and messages are lines on standard error."""
@@ -315,6 +320,7 @@ class OrderedCommand(EngineCommand):
     def __init__(self, order: WaitOrder, invocation: Invocation) -> None:
         self.means = means_of(order.answer, as_json=order.as_json)
         self.server_log = order.server_log
+        self.telemetry = telemetry_here() if order.otel else None
         self.output = StandardOutput(sys.stdout)
         self._invocation = invocation
         self._as_json = order.as_json
@@ -402,12 +408,28 @@ class Visit:
                         engine.subscribe(asker.on_update)
                         engine.subscribe(ServerNotices(engine, front).on_update)
                         self._warn(front)
+                        self._follow(group, engine)
                         with scope:
                             await self._work_shown(front)
                     self._warn(front)
+                    self._close_telemetry(front)
                     group.cancel_scope.cancel()
         finally:
             front.close()
+
+    def _follow(self, group: TaskGroup, engine: Engine) -> None:
+        telemetry = self._command.telemetry
+        if telemetry is not None:
+            telemetry.follow_engine(engine)
+            group.start_soon(telemetry.run)
+
+    def _close_telemetry(self, front: Front) -> None:
+        """Send what is left, and report once what could not be sent."""
+        telemetry = self._command.telemetry
+        if telemetry is not None:
+            telemetry.close()
+            if telemetry.problem is not None:
+                front.warn(telemetry.problem)
 
     async def _ask_secrets(self, server: str, names: Sequence[str]) -> dict[str, str] | None:
         """Ask on the terminal for secrets of a server; None at the end of input."""

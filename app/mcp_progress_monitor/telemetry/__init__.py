@@ -1,0 +1,1 @@
+"""Sends jobs, messages and findings as OpenTelemetry signals, while they happen."""
