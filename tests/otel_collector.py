@@ -1,4 +1,4 @@
-"""A stand-in for an OpenTelemetry collector: decodes all three signals, and misbehaves if told to.
+"""A stand-in for an OpenTelemetry collector: decodes all three signals, and misbehaves on demand.
 
 Run it by hand: `python3 -m tests.otel_collector [PORT]` prints what arrives.
 """
@@ -45,7 +45,7 @@ class Span(NamedTuple):
 
 
 class Collector:
-    """What has arrived so far, and how requests are answered."""
+    """Keeps what has arrived, and answers requests as `answer` does."""
 
     def __init__(self, answer: Answer | None = None) -> None:
         self.answer = answer or accept

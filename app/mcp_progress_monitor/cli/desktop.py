@@ -174,6 +174,7 @@ def open_window(
     *,
     is_safe: bool = False,
     resets_layout: bool = False,
+    otel: bool = False,
 ) -> int:
     """Open the window with the servers that the options name; returns when it is closed.
 
@@ -205,6 +206,7 @@ def open_window(
                 error=error,
                 is_safe=is_safe,
                 resets_layout=resets_layout,
+                otel=otel,
             ),
             _end_servers,
         )

@@ -238,6 +238,7 @@ def program(invocation: Invocation, order: ProgramOrder) -> int:
             order.after_s,
             is_safe=order.is_safe,
             resets_layout=order.resets_layout,
+            otel=order.otel,
         )
     for name, each in ProgramOrder.declared():
         if getattr(order, name):

@@ -128,6 +128,7 @@ class _StartMode(Order):
         " default layout. Use it if the window does not open normally.",
     )
     resets_layout: bool = option("--reset-layout", is_flag=True, help="Reset the window's layout.")
+    otel: bool = _OTEL
 
 
 class ProgramOrder(WindowOrder, _StartMode):
@@ -473,7 +474,7 @@ class ExportOrder(Order):
         "--format",
         "--to",
         cls=RenamedOption,
-        type=click.Choice((*FORMATS_BY_KEY, OTLP, IMPORTED)),
+        type=click.Choice((OTLP, *FORMATS_BY_KEY, IMPORTED)),
         required=True,
         help=f"Choose {_CHOICES}, {OTLP} (sent to an OpenTelemetry collector, see --otel of call),"
         f" or {IMPORTED} (a recording of another program's file).",

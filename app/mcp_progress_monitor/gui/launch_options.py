@@ -37,6 +37,8 @@ class WindowOptions(NamedTuple):
     is_safe: bool = False
     """Safe mode: nothing is connected or watched, and the layout is the default."""
     resets_layout: bool = False
+    otel: bool = False
+    """Telemetry is sent even if the setting is off."""
 
     def is_known(self, error: ErrorDetails) -> bool:
         """Return whether `error`, of a file, follows from the error of the data folder."""

@@ -11,12 +11,15 @@ from PySide6.QtGui import QGuiApplication
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.common.commands import carries_out
+from mcp_progress_monitor.gui.common.web_pages import open_page
 from mcp_progress_monitor.gui.help.controller import Help
 from mcp_progress_monitor.gui.jobs import commands
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
 from mcp_progress_monitor.gui.servers import commands as on_servers
+from mcp_progress_monitor.gui.user_settings import TelemetrySettings
 from mcp_progress_monitor.gui.window_commands import STATISTICS
 from mcp_progress_monitor.protocol.secrets import without_tokens
+from mcp_progress_monitor.protocol.trace_context import parse_traceparent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -160,10 +163,28 @@ class Navigation(QObject):
     @carries_out(commands.COPY_REQUEST, "request")
     @carries_out(commands.COPY_RESULT, "result")
     @carries_out(commands.COPY_TOKEN, "token")
+    @carries_out(commands.COPY_TRACE, "traceparent")
     def copy(self, job: JobId, what: str) -> None:
         detail = self._jobs.detail(job)
         if detail is not None:
             QGuiApplication.clipboard().setText(copied(detail, what))
+
+    @carries_out(commands.OPEN_TRACE)
+    def open_trace(self, job: JobId) -> None:
+        """Open the trace of a job in the browser, at the address that the user chose."""
+        found = self._jobs.snapshot(job)
+        context = None if found is None else parse_traceparent(found.traceparent)
+        address = self._window.settings.of(TelemetrySettings).trace_url
+        if context is None:
+            return
+        if not address:
+            hint = "Enter it in Settings, Telemetry, such as https://…/trace/{trace_id}."
+            self._report(ErrorDetails("The address of traces is not known", hint=hint))
+            return
+        url = address.replace("{trace_id}", f"{context.trace_id:032x}")
+        error = open_page(url.replace("{span_id}", f"{context.span_id:016x}"))
+        if error is not None:
+            self._report(error)
 
     @Slot(object)
     def _on_selection_changed(self, selected: Sequence[JobId]) -> None:
@@ -212,6 +233,8 @@ def copied(detail: JobDetail, what: str) -> str:
     """A job's request, result or token as text; resume tokens stay hidden."""
     if what == "token":
         return token_text(detail.snapshot.token)
+    if what == "traceparent":
+        return detail.snapshot.traceparent or ""
     if what == "request":
         request = {"method": detail.snapshot.method, "params": detail.params}
         return json.dumps(request, indent=2, ensure_ascii=False, default=str)

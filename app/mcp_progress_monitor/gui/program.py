@@ -40,6 +40,7 @@ from mcp_progress_monitor.gui.servers.secrets_controller import SecretsControlle
 from mcp_progress_monitor.gui.servers.sign_in import SignInController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
+from mcp_progress_monitor.gui.telemetry_controller import TelemetryController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.undo import UndoOffer
 from mcp_progress_monitor.gui.user_settings import LimitSettings
@@ -126,6 +127,7 @@ class Program(WindowProgram):
             await self._life.last()
             self.undo.settle()
             self._put_away()
+        self._telemetry.close()
         opening.failures.uninstall()
         return self._life.exit_code
 
@@ -238,6 +240,15 @@ class Program(WindowProgram):
         self.window.add_to_view_menu([self.notifications.mini_action, self.notifications.on_action])
         self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._report, self._navigation.open_job
+        )
+        self._telemetry = TelemetryController(
+            self.engine,
+            tasks,
+            self.settings,
+            self._report,
+            self._status.show_telemetry,
+            is_forced=self._options.otel,
+            parent=self,
         )
         self._limits = LimitSettings()
         self._on_settings_changed(self.settings.of(LimitSettings))
@@ -431,8 +442,10 @@ class Program(WindowProgram):
         self._on_beat()
         self._life.beat.connect(self._on_beat)
         self._life.beat.connect(self.servers.poll)
+        self._life.beat.connect(self._telemetry.poll)
         self._life.beat.connect(self._models.watched.count_down)
         options = self._options
+        self._telemetry.begin()
         self.servers.begin(connects=not options.is_safe)
         if not options.is_safe:
             self._machines.restore()

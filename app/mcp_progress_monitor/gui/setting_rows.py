@@ -28,6 +28,7 @@ class Group(NamedTuple):
 
 
 _NONE: Final = Group()
+_LONGEST_LINE: Final = 2_000
 
 
 @dataclasses.dataclass(eq=False)
@@ -157,6 +158,23 @@ class Seconds(Setting[float]):
 
     def shown(self, value: float) -> str:
         return duration(value) if value else "none"
+
+
+@dataclasses.dataclass(eq=False)
+class Line(Setting[str]):
+    """A line of text."""
+
+    default: str = ""
+    _: dataclasses.KW_ONLY
+    example: str = ""  # shown while it is empty
+
+    range = "text"
+
+    def is_valid(self, kept: Any) -> bool:
+        return isinstance(kept, str) and len(kept) <= _LONGEST_LINE
+
+    def shown(self, value: str) -> str:
+        return value or "none"
 
 
 @dataclasses.dataclass(eq=False)

@@ -51,6 +51,7 @@ class StatusBar(QStatusBar):
         self._seen = 0
         self._servers: list[str] = []
         self._dropped_jobs = 0
+        self._telemetry = ""
         self._findings = 0
         self._marks: list[tuple[float, int]] = [(time.monotonic(), 0)]
         self._label = ElidedLabel(self)
@@ -97,6 +98,12 @@ class StatusBar(QStatusBar):
             self._agents = agents
             self.refresh()
 
+    def show_telemetry(self, text: str) -> None:
+        """Show the state of the telemetry; empty while none is sent."""
+        if text != self._telemetry:
+            self._telemetry = text
+            self._say()
+
     @Slot()
     def refresh(self) -> None:
         self._servers = self._server_parts()
@@ -141,6 +148,8 @@ class StatusBar(QStatusBar):
         if self._dropped_jobs:
             gone = count_in_short(self._dropped_jobs)
             parts.append(f"{gone} older jobs only in Traffic")
+        if self._telemetry:
+            parts.append(self._telemetry)
         return parts
 
     def _server_parts(self) -> list[str]:

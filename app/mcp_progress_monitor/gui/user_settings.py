@@ -19,6 +19,7 @@ from mcp_progress_monitor.gui.setting_rows import (
     Choice,
     Flag,
     Group,
+    Line,
     Number,
     Seconds,
     Section,
@@ -299,6 +300,40 @@ class RecordingChoices(Section, key="recordings", title="Recordings", icon="log"
     manage = Button("&Manage recordings…", "Open, show and delete recordings")
 
 
+_SENDS: Final = Group("is_on")
+
+
+class TelemetrySettings(Section, key="telemetry", title="Telemetry", icon="sent", is_live=True):
+    """Telemetry for an OpenTelemetry collector, and where traces are shown."""
+
+    is_on = Flag(
+        "&Send telemetry",
+        "Send jobs, messages and findings as OpenTelemetry signals while they happen",
+        False,
+        heading="OpenTelemetry",
+        note="Needs the extra otel. Secrets are redacted, and arguments and results are not sent.",
+    )
+    endpoint = Line(
+        "&Collector",
+        "Send to the collector at this address, by OTLP over HTTP",
+        example="http://localhost:4318",
+        within=_SENDS,
+        after="Without an address, the OTEL_… environment variables apply.",
+    )
+    has_job_gauges = Flag(
+        "&Metrics for each running job",
+        "Send progress, silence and time left of each running job, which makes many time series",
+        False,
+        within=_SENDS,
+    )
+    trace_url = Line(
+        "&Address of a trace",
+        "Open traces at this address, with {trace_id} and {span_id} in it",
+        example="https://grafana.example/explore?trace={trace_id}",
+        heading="Traces",
+    )
+
+
 _REMEMBERS: Final = "Remember this for the next start"
 
 
@@ -309,7 +344,8 @@ class PrivacySettings(Section, key="privacy", title="Privacy", icon="watched"):
         "&Show folder",
         "Open the data folder",
         heading="Data on this computer",
-        note="Nothing is sent anywhere except to the servers that you connect or sign in to. "
+        note="Nothing is sent anywhere except to the servers that you connect or sign in to, "
+        "and to your collector if you turn on telemetry. "
         "Recordings contain the messages of servers and clients, but no HTTP credentials.\n"
         "{folder}",
     )
@@ -334,6 +370,7 @@ SECTIONS: Final[tuple[type[Section], ...]] = (
     NotificationSettings,
     ConfirmationSettings,
     RecordingChoices,
+    TelemetrySettings,
     PrivacySettings,
 )
 """All sections, in the order of their pages."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.lenient_json import Elided
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, META, STREAMS
+from mcp_progress_monitor.protocol.trace_context import parse_traceparent, traceparent_of
 from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.signals import (
     Attributes,
@@ -29,7 +30,6 @@ from mcp_progress_monitor.telemetry.signals import (
     span_name,
     state_of,
 )
-from mcp_progress_monitor.telemetry.trace_context import parse_traceparent, traceparent_of
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered, RequestMade
+    from mcp_progress_monitor.protocol.trace_context import TraceContext
     from mcp_progress_monitor.telemetry.signals import Signal
-    from mcp_progress_monitor.telemetry.trace_context import SpanIds, TraceContext
+    from mcp_progress_monitor.telemetry.span_ids import SpanIds
     from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot
     from mcp_progress_monitor.tracker.tracker import Jobs
 

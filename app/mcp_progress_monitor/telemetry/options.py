@@ -1,4 +1,4 @@
-"""What the user chose: where signals go, and what is sent beyond the usual."""
+"""The choices of the user: where signals go, and what is sent beyond the usual."""
 
 from __future__ import annotations
 

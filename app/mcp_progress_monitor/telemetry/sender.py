@@ -69,9 +69,9 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions
     from opentelemetry.sdk._logs import ReadWriteLogRecord
 
+    from mcp_progress_monitor.protocol.trace_context import TraceContext
     from mcp_progress_monitor.telemetry.options import TelemetryOptions
     from mcp_progress_monitor.telemetry.signals import JobGauges, Signal
-    from mcp_progress_monitor.telemetry.trace_context import TraceContext
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ _FAR: Final = 1 << 62  # nanoseconds since the epoch that OTLP can carry
 
 
 class SenderState(NamedTuple):
-    """What was sent and dropped so far; `error` says why the last request failed, if it did."""
+    """Counts of signals so far; `error` says why the last request failed, if it did."""
 
     sent: int = 0
     dropped: int = 0
@@ -93,7 +93,7 @@ class SenderState(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What the metrics read when they are sent: each called on the sender's thread."""
+    """The figures behind the metrics: each is read on the sender's thread."""
 
     active: Callable[[], dict[tuple[str, str], int]]
     messages: Callable[[], dict[tuple[str, str, str], int]]
@@ -113,7 +113,7 @@ class _Session(requests.Session):
         self.reason = ""
         self.rejected = 0
 
-    def request(self, *args: Any, **how: Any) -> requests.Response:  # type: ignore[override]
+    def request(self, *args: Any, **how: Any) -> requests.Response:
         """Send, and keep why it failed: the exporter only says that it did."""
         self.reason, self.rejected = "", 0
         how |= {"allow_redirects": False, "stream": True}

@@ -1,4 +1,4 @@
-"""What is sent: log events, spans and durations as values, with bounded text without secrets."""
+"""Log events, spans and durations as values, with bounded text without secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_progress_monitor.wording import jobs as job_texts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_progress_monitor.telemetry.trace_context import TraceContext
+    from mcp_progress_monitor.protocol.trace_context import TraceContext
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 Value: TypeAlias = str | int | float | bool
@@ -142,7 +142,7 @@ _OF_METRICS: Final = (
 
 
 def metric_attributes(attributes: Mapping[str, Value]) -> Attributes:
-    """Those of few values: neither a session's ids nor URIs."""
+    """Keep the attributes of few values: neither a session's ids nor URIs."""
     return {name: attributes[name] for name in _OF_METRICS if name in attributes}
 
 

@@ -12,7 +12,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.jobs import JobSignals
-from mcp_progress_monitor.telemetry.trace_context import SpanIds
+from mcp_progress_monitor.telemetry.span_ids import SpanIds
 from mcp_progress_monitor.telemetry.traffic import TrafficSignals
 
 if TYPE_CHECKING:
@@ -102,13 +102,13 @@ class Telemetry:
 
     @property
     def state(self) -> SenderState:
-        """What was sent and dropped so far."""
+        """The counts of signals that were sent and dropped so far."""
         return self._sender.state
 
     async def run(self) -> None:
-        """Read the jobs that changed, in small parts, until cancelled."""
+        """Read the jobs that changed, in small parts, until stopped."""
         gauges_at = self._session.now()
-        while True:
+        while self._leave is not None:
             await anyio.sleep(_TURN_S)
             now = self._session.now()
             for _ in range(_TURN // _PART):
@@ -119,8 +119,8 @@ class Telemetry:
                 gauges_at = now + _GAUGES_S
                 self._gauges = self._jobs.gauges(_GAUGES)
 
-    def close(self, within_s: float = CLOSE_S) -> None:
-        """Send what is left for at most `within_s`; the rest is dropped and counted."""
+    def stop(self) -> None:
+        """Follow the session no more; what was made of it can still be sent."""
         if self._leave is None:
             return
         self._leave()
@@ -129,11 +129,15 @@ class Telemetry:
             self._engine.calls.trace(None)
         self._work()
         self._sender.drop(self._jobs.lost)
+
+    def close(self, within_s: float = CLOSE_S) -> None:
+        """Send what is left for at most `within_s`; the rest is dropped and counted."""
+        self.stop()
         self._sender.close(within_s)
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """What could not be sent, and why; None if everything was."""
+        """Says what could not be sent, and why; None if everything was."""
         state = self.state
         if not state.dropped:
             return None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.protocol.frames import FactRun
     from mcp_progress_monitor.telemetry.signals import Signal
-    from mcp_progress_monitor.telemetry.trace_context import SpanIds
+    from mcp_progress_monitor.telemetry.span_ids import SpanIds
 
 _KINDS: Final[dict[type, str]] = {
     RequestMade: "request",

@@ -223,6 +223,7 @@ class JobSnapshot(NamedTuple):
     call, and so None in a recording. `stream` is None unless an HTTP stream of the job has broken.
     `part_count` events of a stream, or partial results, were received. `usual_s` is the median
     duration of its tool's calls that ended well, beyond `slow_after_s` it is slower than usual.
+    `traceparent` is the valid W3C trace context of its newest request.
     """
 
     id: JobId
@@ -279,6 +280,7 @@ class JobSnapshot(NamedTuple):
     part_count: int = 0
     usual_s: float | None = None
     slow_after_s: float | None = None
+    traceparent: str | None = None
 
     @property
     def is_slow(self) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import at_of, fact_of
+from mcp_progress_monitor.protocol.trace_context import traceparent_of
 from mcp_progress_monitor.tracker import cancel_grace
 from mcp_progress_monitor.tracker.estimate import (
     UNKNOWN_TIME,
@@ -80,6 +81,7 @@ def snapshot_of(
         watched_client=watched_client,
         usual_s=usual.median_s,
         slow_after_s=usual.slow_after_s,
+        traceparent=traceparent_of(request.params),
         **_of_few(job, now, is_ours=watched_client is None),
     )
 

@@ -59,6 +59,7 @@ async def test_there_is_one_dialog_with_all_pages_and_the_keys_open_theirs(data_
             "Notifications",
             "Confirmations",
             "Recordings",
+            "Telemetry",
             "Privacy",
             "Keys",
         ]

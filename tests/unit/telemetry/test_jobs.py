@@ -1,4 +1,4 @@
-"""What of a job is sent while it runs, and when it ends."""
+"""Signals of a job, while it runs and when it ends."""
 
 import json
 from collections.abc import Callable
@@ -10,10 +10,11 @@ import pytest
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.trace_context import TraceContext, parse_traceparent
 from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.jobs import JobSignals
 from mcp_progress_monitor.telemetry.signals import Duration, LogEvent, Signal, SpanEnd
-from mcp_progress_monitor.telemetry.trace_context import SpanIds, TraceContext, parse_traceparent
+from mcp_progress_monitor.telemetry.span_ids import SpanIds
 from mcp_progress_monitor.telemetry.traffic import TrafficSignals
 from tests.unit.recording.written import WHEN, Written
 
@@ -62,7 +63,7 @@ def progress(written: Written, done: int, at: float, message: str) -> None:
     written.line(Channel.RECEIVED, raw.encode(), at)
 
 
-def test_a_job_is_told_of_at_once_and_its_span_at_its_end(path: Path) -> None:
+def test_events_are_sent_while_a_job_runs_and_its_span_at_its_end(path: Path) -> None:
     written = Written()
     written.call(at=1.0)
     for place in range(1, 25):

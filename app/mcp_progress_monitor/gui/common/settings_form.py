@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _LONGEST_NAME: Final = 60
+_LONGEST_LINE: Final = 2_000
+_LINE_WIDTH: Final = 50  # characters of an address
 
 
 class Control(NamedTuple):
@@ -80,6 +82,17 @@ def _seconds(row: rows.Seconds, parent: QWidget) -> Control:
     return Control(
         field, [field.editingFinished], lambda value: field.setText(limit_text(value)), read
     )
+
+
+def _line(row: rows.Line, parent: QWidget) -> Control:
+    field = QLineEdit(parent, placeholderText=row.example, maxLength=_LONGEST_LINE)
+    field.setMinimumWidth(_LINE_WIDTH * field.fontMetrics().averageCharWidth())
+
+    def show(value: str) -> None:
+        field.setText(value)
+        field.setCursorPosition(0)
+
+    return Control(field, [field.editingFinished], show, lambda _: field.text().strip())
 
 
 def _time(_row: rows.TimeOfDay, parent: QWidget) -> Control:
@@ -153,6 +166,7 @@ _MAKERS: Final[Mapping[type[rows.Row], Callable[[Any, QWidget], Control]]] = {
     rows.Flag: _flag,
     rows.Number: _number,
     rows.Seconds: _seconds,
+    rows.Line: _line,
     rows.TimeOfDay: _time,
     rows.Choice: _choice,
 }

@@ -295,6 +295,22 @@ COPY_TOKEN: Final = Command(
     takes=Takes.CURRENT,
     applies=_has_token,
 )
+COPY_TRACE: Final = Command(
+    "jobs.traceparent",
+    "Copy t&raceparent",
+    "Copy the trace context that the request carries",
+    icon="copy",
+    takes=Takes.CURRENT,
+    applies=attrgetter("traceparent"),
+)
+OPEN_TRACE: Final = Command(
+    "jobs.trace",
+    "Open tra&ce",
+    "Open the trace of the job at the address in Settings, Telemetry",
+    icon="link",
+    takes=Takes.CURRENT,
+    applies=attrgetter("traceparent"),
+)
 COPY_SNIPPET: Final = Command(
     "jobs.snippet",
     "Copy as Pyt&hon snippet",
@@ -367,8 +383,9 @@ FORGET: Final = Command(
 JOB_MENU: Final = (
     (OPEN, ANSWER),
     (CANCEL, RESUME, PICK_UP, AUTOMATIC, RECONNECT),
-    (REISSUE, EDIT, FOLLOW, COMPARE, FINDINGS),
-    (COPY_REQUEST, COPY_RESULT, COPY_TOKEN, COPY_COMMAND, COPY_CURL, COPY_SNIPPET, COPY_ISSUE),
+    (REISSUE, EDIT, FOLLOW, COMPARE, FINDINGS, OPEN_TRACE),
+    (COPY_REQUEST, COPY_RESULT, COPY_TOKEN, COPY_TRACE),
+    (COPY_COMMAND, COPY_CURL, COPY_SNIPPET, COPY_ISSUE),
     (REPORT, TICKS),
     (REMOVE, FORGET),
 )

@@ -334,7 +334,8 @@ def request_line(job: JobSnapshot) -> str:
     where = job_texts.line(job.connection if is_sent else job.server)
     client = "" if job.watched_client is None else f"{job_texts.line(job.watched_client)}, watched"
     client = client or job_texts.begun_by(job)
-    parts = (client, where, job_texts.line(job.method), named, request, started)
+    trace = "" if job.traceparent is None else f"trace {job.traceparent[3:11]}…"
+    parts = (client, where, job_texts.line(job.method), named, request, trace, started)
     return " · ".join(part for part in parts if part)
 
 

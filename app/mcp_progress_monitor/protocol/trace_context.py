@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -48,21 +46,3 @@ def traceparent_of(params: Mapping[str, Any]) -> str | None:
     meta = params.get(META)
     value = meta.get(TRACEPARENT) if isinstance(meta, dict) else None
     return value if isinstance(value, str) and parse_traceparent(value) is not None else None
-
-
-class SpanIds:
-    """Chooses the ids of spans: at random, or the same each time for a recording (`seed`)."""
-
-    def __init__(self, seed: str | None = None) -> None:
-        self._seed = seed
-
-    def span(self, key: str, parent: TraceContext | None = None) -> TraceContext:
-        """Choose a span in the trace of `parent`, or in a new one; `key` names it, if seeded."""
-        if self._seed is None:
-            raw = os.urandom(24)
-        else:
-            raw = hashlib.sha256(f"{self._seed}\0{key}".encode(errors="replace")).digest()
-        span_id = int.from_bytes(raw[:8]) or 1
-        if parent is not None:
-            return TraceContext(parent.trace_id, span_id, parent.flags)
-        return TraceContext(int.from_bytes(raw[8:24]) or 1, span_id)

@@ -1,9 +1,8 @@
-"""`traceparent` is read as W3C says, and chosen ids are those of spans."""
+"""`traceparent` is read as W3C says."""
 
 import pytest
 
-from mcp_progress_monitor.telemetry.trace_context import (
-    SpanIds,
+from mcp_progress_monitor.protocol.trace_context import (
     TraceContext,
     parse_traceparent,
     traceparent_of,
@@ -46,11 +45,3 @@ def test_an_invalid_context_is_ignored(value: object) -> None:
     assert parse_traceparent(value) is None
     assert traceparent_of({"_meta": {"traceparent": value}}) is None
     assert traceparent_of({"_meta": value}) is None
-
-
-def test_a_recordings_spans_have_the_same_ids_each_time() -> None:
-    parent = TraceContext(1, 2, 0)
-    assert SpanIds("a").span("1", parent) == SpanIds("a").span("1", parent)
-    assert SpanIds("a").span("1") != SpanIds("b").span("1")
-    assert SpanIds().span("1") != SpanIds().span("1")
-    assert SpanIds().span("1", parent)[::2] == (1, 0)
