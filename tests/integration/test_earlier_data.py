@@ -97,7 +97,7 @@ def test_what_agents_read_is_listed_and_stays_turned_off(data: Path) -> None:
 
 
 def test_recently_opened_recordings_are_listed(data: Path) -> None:
-    assert recent_recordings(data) == [Path("/home/ada/night.mcprec")]
+    assert recent_recordings(data) == [Path("/data/night.mcprec")]
 
 
 def test_a_server_is_opened_in_the_era_that_it_spoke(
