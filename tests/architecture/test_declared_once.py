@@ -124,7 +124,7 @@ def test_an_export_format_is_declared_once(tmp_path: Path) -> None:
 
     assert found["code"] == 0
     assert target.read_bytes() == b"all of it"
-    assert "fake|mcprec]" in found["manual"].replace("\\", "")
+    assert "fake|parquet|mcprec]" in found["manual"].replace("\\", "")
     assert "a fake (all of it)" in found["manual"]
     assert "Everything as fake (*.fake)" in found["dialog"]
     assert "Everything as fake, including secrets (*.fake)" in found["dialog"]

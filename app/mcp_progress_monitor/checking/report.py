@@ -58,12 +58,16 @@ class ReportedResult(NamedTuple):
 
 
 class CheckedServer(NamedTuple):
-    """A server of a recording: its revisions, the state of each rule, digests of its tools."""
+    """A server of a recording: its revisions, the state of each rule, digests of its tools.
+
+    `tokens` is an estimate of what the tools cost in a model's context.
+    """
 
     name: str
     revisions: tuple[str, ...]
     rules: RuleState
     tools: dict[str, str]
+    tokens: int = 0
 
 
 UNTESTED: Final = (
@@ -224,6 +228,7 @@ def _server(server: CheckedServer) -> dict[str, Any]:
             "notApplicable": list(rules.not_applicable),
         },
         "tools": server.tools,
+        "toolTokens": server.tokens,
     }
 
 

@@ -63,6 +63,9 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
             f"{formatting.count(state.tried, 'rule')} tested, {len(state.passed)} passed, "
             f"{len(state.broken)} violated, {len(state.not_applicable)} not applicable"
         )
+        if server.tokens:
+            tokens = formatting.count(server.tokens, "token")
+            yield f"    Its tools cost about {tokens} in a model's context."
     for note in file.notes:
         yield f"  Note: {note}"
     for results in _by_rule(file.results):

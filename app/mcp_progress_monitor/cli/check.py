@@ -46,6 +46,7 @@ from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.wording import jobs as job_texts
+from mcp_progress_monitor.wording.context_cost import tokens_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -134,13 +135,16 @@ class RecordingCheck:
         """The recording with some of its `results` for a report; `known` ones are not new."""
         playback, judged, tools = self._playback, self.judge.results, self.judge.tools
         lines = LineNumbers(playback)
+        tokens = {each.name: tokens_of_all(each.tools) for each in playback.servers.snapshots()}
         return CheckedFile(
             path,
             playback.timeline.end,
             len(playback.jobs.ids()),
             tuple(checked(each, known, lines.of(each.first)) for each in results),
             tuple(
-                CheckedServer(name, judged.revisions(name), state, tools.get(name, {}))
+                CheckedServer(
+                    name, judged.revisions(name), state, tools.get(name, {}), tokens.get(name, 0)
+                )
                 for name, state in judged.servers().items()
             ),
             judged.dropped,

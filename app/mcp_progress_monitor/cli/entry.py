@@ -36,7 +36,6 @@ from mcp_progress_monitor.cli.options import (
 from mcp_progress_monitor.cli.orders import (
     CallOrder,
     CheckOrder,
-    ExportOrder,
     ListOrder,
     OpenOrder,
     ProgramOrder,
@@ -44,7 +43,8 @@ from mcp_progress_monitor.cli.orders import (
     ServeOrder,
     WatchOrder,
 )
-from mcp_progress_monitor.exports.formats import FORMATS
+from mcp_progress_monitor.cli.recording_orders import DiffOrder, ExportOrder, StatsOrder
+from mcp_progress_monitor.exports.formats import FORMATS, PARQUET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,6 +162,7 @@ Examples:
   mcp-progress-monitor export night.mcprec --format jsonl --filter 'kind == error'
   mcp-progress-monitor export night.mcprec --format csv --job 3 -o ticks.csv
   mcp-progress-monitor export night.mcprec --format html -o report.html
+  mcp-progress-monitor export recordings night.mcprec --format parquet --out tables
   mcp-progress-monitor export browser.har --format mcprec -o browser.mcprec
 
 \b
@@ -181,6 +182,18 @@ Examples:
   mcp-progress-monitor check -- python server.py
   mcp-progress-monitor check --all-tools --fail-on note -- python server.py
   mcp-progress-monitor check --tool export --args '{"export": {"city": "Oslo"}}' -- python server.py
+"""
+
+_STATS_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor stats night.mcprec
+  mcp-progress-monitor stats recordings --json | jq '.calls[0]'
+"""
+
+_DIFF_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor diff before.mcprec after.mcprec
+  mcp-progress-monitor diff release-1 release-2 --json | jq '.tools_changed'
 """
 
 _ASSOCIATE_EXAMPLES = """\b
@@ -365,15 +378,20 @@ _FIRST_FORMATS = ", ".join(form.what for form in FORMATS[:-1])
 @program.command(
     cls=OwnCommand,
     epilog=_EXPORT_EXAMPLES,
-    short_help="Export a recording to another format.",
+    short_help="Export recordings to other formats.",
     help=f"""Export the recording FILE as {_FIRST_FORMATS} or {FORMATS[-1].what}.
 
-    FILE can be another program's file as well, see "open --help".
+    FILE can be another program's file as well, see "open --help". As {PARQUET.what}, several files
+    and folders of recordings can be exported. A recording that is exported again replaces its rows.
     """,
 )
 @own_options
 @takes(ExportOrder)
 def export(invocation: Invocation, order: ExportOrder) -> int:
+    if order.to == PARQUET.key:
+        from mcp_progress_monitor.cli.tables import export_tables
+
+        return export_tables(invocation.common, order)
     from mcp_progress_monitor.cli.export import export_recording
 
     return export_recording(invocation.common, order)
@@ -410,6 +428,34 @@ def check(invocation: Invocation, order: CheckOrder) -> int:
     from mcp_progress_monitor.cli.check import check_recordings
 
     return check_recordings(invocation.common, order)
+
+
+@program.command(cls=OwnCommand, epilog=_STATS_EXAMPLES, short_help="Add up recordings.")
+@own_options
+@takes(StatsOrder)
+def stats(invocation: Invocation, order: StatsOrder) -> int:
+    """Add up recordings: calls, stalls, errors, findings, and what tools cost in a context.
+
+    A folder means all recordings in it and below it. Recordings are only read. If one cannot be
+    read, the others are added up and the exit code is 8.
+    """
+    from mcp_progress_monitor.cli.stats import print_stats
+
+    return print_stats(invocation.common, order)
+
+
+@program.command(cls=OwnCommand, epilog=_DIFF_EXAMPLES, short_help="Compare recordings.")
+@own_options
+@takes(DiffOrder)
+def diff(invocation: Invocation, order: DiffOrder) -> int:
+    """Compare two recordings, or two folders of recordings.
+
+    Shows tools that were added, removed or changed, the durations and failures of calls, findings
+    that are new or gone, and results that differ for the same arguments.
+    """
+    from mcp_progress_monitor.cli.stats import print_diff
+
+    return print_diff(invocation.common, order)
 
 
 for _command in (resources, read, prompts, prompt, request, tasks, servers, tap, agents):

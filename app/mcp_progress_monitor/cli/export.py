@@ -11,8 +11,8 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
-from mcp_progress_monitor.cli.orders import FORMATS_BY_KEY, IMPORTED, OTLP
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings, write_out
+from mcp_progress_monitor.cli.recording_orders import FORMATS_BY_KEY, IMPORTED, OTLP
 from mcp_progress_monitor.cli.telemetry import telemetry_here
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.formats import ExportOptions, export_chunks
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.cli.common import CommonOptions
-    from mcp_progress_monitor.cli.orders import ExportOrder
+    from mcp_progress_monitor.cli.recording_orders import ExportOrder
     from mcp_progress_monitor.exports.options import OnShare
 
 _SLICE_S = 0.2
@@ -64,18 +64,17 @@ def _import(file: Path, target: Path) -> int:
     with failing(ExitCode.UNWRITABLE), share_line(f"Importing {file.name}") as on_share:
         convert(file, form, check_new(target), on_share)
         playback = Playback(target)
-    _show_warnings(playback, StandardOutput(sys.stderr))
+    show_errors(playback)
     return ExitCode.DONE
 
 
 def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
-    errors = StandardOutput(sys.stderr)
     _check_filter(order.where)
     marks = FindingTexts()
     playback.subscribe(lambda update: marks.add(update.changes.marked))
     while playback.advance(_SLICE_S):
         pass
-    _show_warnings(playback, errors)
+    show_errors(playback)
     _check_job(playback, order)
     redaction = Redaction(with_secrets=order.with_secrets)
     wanted = TrafficFilter(order.where)
@@ -86,7 +85,7 @@ def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
         details = error.details._replace(where=str(order.file))
         raise CommandFailed(ExitCode.USAGE, details) from error
     write_out(made, order.output)
-    _report_secrets(redaction, errors)
+    show_redacted(redaction)
     return ExitCode.DONE
 
 
@@ -102,7 +101,7 @@ def _send(playback: Playback, on_share: OnShare) -> int:
         on_share(playback.progress)
     telemetry.close(_LAST_S)
     errors = StandardOutput(sys.stderr)
-    _show_warnings(playback, errors)
+    show_errors(playback)
     if telemetry.problem is not None:
         raise CommandFailed(ExitCode.UNWRITABLE, telemetry.problem)
     sent = formatting.count(telemetry.state.sent, "event or span", "events and spans")
@@ -141,18 +140,20 @@ def _check_job(playback: Playback, order: ExportOrder) -> None:
     raise CommandFailed(ExitCode.USAGE, error)
 
 
-def _show_warnings(playback: Playback, stderr: StandardOutput) -> None:
+def show_errors(playback: Playback) -> None:
     """Report damage in the recording; the rest is exported."""
     errors: list[Any] = playback.errors
     show_warnings(*errors[:_SHOWN_ERRORS])
     if errors[_SHOWN_ERRORS:]:
         left = formatting.count(len(errors) - _SHOWN_ERRORS, "more error")
-        stderr.text(f"… and {left} in the recording.\n")
+        StandardOutput(sys.stderr).text(f"… and {left} in the recording.\n")
 
 
-def _report_secrets(redaction: Redaction, errors: StandardOutput) -> None:
+def show_redacted(redaction: Redaction) -> None:
+    """Report how much was redacted."""
     if redaction.count:
         places = formatting.count(redaction.count, "place")
+        errors = StandardOutput(sys.stderr)
         errors.text(f"Redacted secrets in {places}. To keep them, use --with-secrets.\n")
 
 

@@ -20,7 +20,6 @@ from mcp_progress_monitor.cli.options import (
     name_values,
     saved_ids,
 )
-from mcp_progress_monitor.exports.formats import FORMATS
 from mcp_progress_monitor.snapshots.limits import (
     LOG_LEVELS,
     LONGEST_LIMIT_S,
@@ -43,7 +42,7 @@ def _file_or_standard(
     return None if file == Path("-") else file
 
 
-_OUTPUT: Final = option(
+OUTPUT: Final = option(
     "-o",
     "--output",
     type=A_PATH,
@@ -385,7 +384,7 @@ class ReadOrder(RequestOrder):
     """The options of `read`."""
 
     uri: str = argument()
-    output: Path | None = _OUTPUT
+    output: Path | None = OUTPUT
 
 
 class PromptOrder(RequestOrder):
@@ -456,59 +455,6 @@ class ResumeOrder(WaitOrder):
         if self.is_list and (self.ids or self.auto_resume or self.answer):
             raise click.UsageError("--list cannot be used with IDs, --auto-resume or --answers.")
         super().check()
-
-
-OTLP: Final = "otlp"  # telemetry, which goes to a collector and not into a file
-IMPORTED: Final = "mcprec"  # the format that makes a recording of another program's file
-FORMATS_BY_KEY: Final = {form.key: form for form in FORMATS}
-_CHOICES: Final = ", ".join(
-    f"{form.what} ({form.contains})" if form.contains else form.what for form in FORMATS
-)
-
-
-class ExportOrder(Order):
-    """The options of `export`."""
-
-    file: Path = argument(type=A_PATH)
-    to: str = option(
-        "--format",
-        "--to",
-        cls=RenamedOption,
-        type=click.Choice((OTLP, *FORMATS_BY_KEY, IMPORTED)),
-        required=True,
-        help=f"Choose {_CHOICES}, {OTLP} (sent to an OpenTelemetry collector, see --otel of call),"
-        f" or {IMPORTED} (a recording of another program's file).",
-    )
-    where: str = option(
-        "--filter",
-        "--where",
-        cls=RenamedOption,
-        metavar="FILTER",
-        default="",
-        help="Export only messages that match the filter; in a report, their jobs; in HAR, their"
-        " exchanges.",
-    )
-    job: int | None = option(
-        "--job", type=click.IntRange(min=1), metavar="N", help="Export only job number N."
-    )
-    with_secrets: bool = option("--with-secrets", is_flag=True, help="Do not redact secrets.")
-    output: Path | None = _OUTPUT
-
-    def check(self) -> None:
-        form = FORMATS_BY_KEY.get(self.to)
-        if form is not None and form.chooses_jobs and self.job is not None and self.where:
-            raise click.UsageError(
-                "--filter and --job cannot be used together for a report: both choose its jobs."
-            )
-        is_whole = not (self.where or self.job is not None or self.with_secrets)
-        if self.to == OTLP and (self.output is not None or not is_whole):
-            raise click.UsageError(f"--format {OTLP} sends the whole recording, without secrets.")
-        if self.to != IMPORTED:
-            return
-        if not is_whole:
-            raise click.UsageError(f"--format {IMPORTED} accepts only --output.")
-        if self.output is None:
-            raise click.UsageError(f"--format {IMPORTED} needs --output FILE.")
 
 
 class CheckOrder(Order):
@@ -588,7 +534,7 @@ class CheckOrder(Order):
         help="Arguments for the called tools, as {NAME: {ARGUMENT: VALUE}}. Other arguments are"
         " generated from the tools' schemas.",
     )
-    output: Path | None = _OUTPUT
+    output: Path | None = OUTPUT
     notes: tuple[str, ...] = ()  # remarks on the session, such as calls that failed
     is_tour: bool = False  # the recording is that of a tour
 
@@ -648,7 +594,7 @@ class ServersExportOrder(Order):
         help="Write the format of this client (default: common, which most clients read).",
     )
     with_secrets: bool = option("--with-secrets", is_flag=True, help="Write the values of secrets.")
-    output: Path | None = _OUTPUT
+    output: Path | None = OUTPUT
 
 
 class TapSessionOrder(Order):

@@ -133,3 +133,16 @@ HTML: Final = ExportFormat("html", "Report", "an HTML report", "", _report, choo
 HAR: Final = ExportFormat("har", "HTTP exchanges as HAR", "HAR", "HTTP exchanges", _har)
 
 FORMATS: Final = (JSONL, CSV, HTML, HAR)
+
+
+class FolderFormat(NamedTuple):
+    """A format of the command line that adds to the files of a folder; as `ExportFormat`."""
+
+    key: str
+    what: str
+    contains: str
+
+
+PARQUET: Final = FolderFormat(
+    "parquet", "Parquet", "tables of many recordings in the folder --out, for DuckDB or Polars"
+)

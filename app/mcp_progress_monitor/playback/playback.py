@@ -125,6 +125,11 @@ class Playback:
         return errors
 
     @property
+    def is_imported(self) -> bool:
+        """True if it was converted from another program's file."""
+        return self._imported_from is not None
+
+    @property
     def header(self) -> JsonObject:
         """The recording's header: version, program, started, run …; empty without one."""
         return self._reader.header

@@ -95,15 +95,32 @@ _TIMED: Final = frozenset({JobState.DONE, JobState.FAILED})
 """States of jobs that a reply ended, so that their duration is the server's own."""
 
 
-def statistics(jobs: Iterable[JobSnapshot]) -> list[tuple[str, ...]]:
-    """A row of `STATISTICS` for each tool of each server, most failures first, then slowest."""
+class CallFigures(NamedTuple):
+    """The calls of one tool; durations are those of calls that a reply ended, None without any."""
+
+    calls: int
+    failed: int
+    median_s: float | None
+    p95_s: float | None
+    longest_s: float | None
+    ticks: int
+    largest_result: int | None
+
+
+def figures(jobs: Iterable[JobSnapshot]) -> list[tuple[tuple[str, str], CallFigures]]:
+    """The figures by call and server, most failures first, then slowest."""
     groups: dict[tuple[str, str], list[JobSnapshot]] = {}
     for job in jobs:
         if job.sender is Side.CLIENT:
             key = job_texts.name(job), job_texts.server(job)
             groups.setdefault(key, []).append(job)
     ordered = sorted(groups.items(), key=lambda each: _weight(each[1]), reverse=True)
-    return [(*key, *_figures(group)) for key, group in ordered]
+    return [(key, _figures(group)) for key, group in ordered]
+
+
+def statistics(jobs: Iterable[JobSnapshot]) -> list[tuple[str, ...]]:
+    """A row of `STATISTICS` for each tool of each server, most failures first, then slowest."""
+    return [(*key, *_cells(found)) for key, found in figures(jobs)]
 
 
 def _weight(jobs: list[JobSnapshot]) -> tuple[int, float]:
@@ -118,31 +135,48 @@ def _times(jobs: list[JobSnapshot]) -> list[float]:
     return sorted(job.elapsed_s for job in jobs if job.state in _TIMED)
 
 
-def _figures(jobs: list[JobSnapshot]) -> Iterator[str]:
-    times, failed = _times(jobs), _failures(jobs)
-    yield formatting.number(len(jobs))
-    yield formatting.number(failed) if failed else ""
-    yield _duration(percentile(times, 0.5))
+def _figures(jobs: list[JobSnapshot]) -> CallFigures:
+    times = _times(jobs)
     is_known = len(times) >= LEAST_FOR_SLOW  # with fewer it is the longest one
-    yield _duration(percentile(times, 0.95) if is_known else None)
-    yield _duration(percentile(times, 1.0))
-    yield formatting.number(sum(job.tick_count for job in jobs))
-    largest = max((job.reply_size for job in jobs if job.reply_size is not None), default=None)
-    yield "" if largest is None else formatting.size(largest)
+    return CallFigures(
+        len(jobs),
+        _failures(jobs),
+        percentile(times, 0.5),
+        percentile(times, 0.95) if is_known else None,
+        percentile(times, 1.0),
+        sum(job.tick_count for job in jobs),
+        max((job.reply_size for job in jobs if job.reply_size is not None), default=None),
+    )
+
+
+def _cells(found: CallFigures) -> Iterator[str]:
+    yield formatting.number(found.calls)
+    yield formatting.number(found.failed) if found.failed else ""
+    yield from map(_duration, (found.median_s, found.p95_s, found.longest_s))
+    yield formatting.number(found.ticks)
+    yield "" if found.largest_result is None else formatting.size(found.largest_result)
 
 
 def request_and_reply(detail: JobDetail) -> str:
     """A job's request and reply as JSON, without tokens, which always differ."""
     params = {name: value for name, value in detail.params.items() if name != META}
-    shown: dict[str, Any] = {"method": detail.snapshot.method, "params": params}
+    return pretty({"method": detail.snapshot.method, "params": params, **_reply(detail)})
+
+
+def reply_text(detail: JobDetail) -> str:
+    """A job's reply as JSON, without tokens; empty without one."""
+    return pretty(found) if (found := _reply(detail)) else ""
+
+
+def _reply(detail: JobDetail) -> dict[str, Any]:
     answer = detail.answer
     if (detail.snapshot.reply_size or 0) > _MOST_BYTES:
-        shown["reply"] = f"({formatting.size(detail.snapshot.reply_size or 0)}: too large)"
-    elif answer is not None:
-        is_error = answer.result is None
-        body = without_tokens((answer.error if is_error else answer.result) or {})
-        shown["error" if is_error else "result"] = body
-    return pretty(shown)
+        return {"reply": f"({formatting.size(detail.snapshot.reply_size or 0)}: too large)"}
+    if answer is None:
+        return {}
+    is_error = answer.result is None
+    body = without_tokens((answer.error if is_error else answer.result) or {})
+    return {"error" if is_error else "result": body}
 
 
 def names(first: JobDetail, second: JobDetail) -> tuple[str, str]:

@@ -46,6 +46,7 @@ from mcp_progress_monitor.protocol.messages import (
     LIST_TOOLS,
 )
 from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.wording.context_cost import tokens_of, tokens_of_all
 from mcp_progress_monitor.wording.jobs import part_text as event_text
 from mcp_progress_monitor.wording.servers import state_word
 
@@ -257,8 +258,11 @@ class OfferDetails(QWidget):
         self.setVisible(offer is not None)
         if offer is None:
             return
-        title = f"{offer.name}  {offer.title}" if offer.title else offer.name
-        self.title.set_text(one_line(title, 300))
+        title = one_line(f"{offer.name}  {offer.title}" if offer.title else offer.name, 300)
+        if offer.kind is OfferKind.TOOL:
+            tokens = tokens_of(offer.name, offer.description, offer.schema)
+            title += f"  (about {count(tokens, 'token')})"
+        self.title.set_text(title)
         text = visible(offer.description[:_LONGEST], keep_line_ends=True)
         self.description.setPlainText(text or "The server provides no description.")
         self.arguments.show_rows(_arguments(offer.schema))
@@ -296,6 +300,7 @@ class ServerPage(QWidget):
         self._is_read_only = is_read_only
         self._appearance = appearance
         self._server: ServerSnapshot | None = None
+        self._tokens = 0  # of all tools in a model's context
         self.back = QToolButton(self)
         self.name = ElidedLabel(self)
         self.state = ElidedLabel(self)
@@ -328,7 +333,9 @@ class ServerPage(QWidget):
         is_other = before is None or before.name != server.name
         name = one_line(server.name, 40)
         self.name.set_text(name, name)
-        self.state.set_text(" · ".join(_about(server)))
+        if before is None or before.tools is not server.tools:
+            self._tokens = tokens_of_all(server.tools)
+        self.state.set_text(" · ".join(_about(server, self._tokens)))
         text = visible((server.instructions or "")[:_LONGEST], keep_line_ends=False)
         self.instructions.set_text(one_line(text, 400))
         self.instructions.setToolTip(plain_tip(text))
@@ -531,8 +538,8 @@ def _declared(server: ServerSnapshot) -> dict[str, Any]:
     return {name: value for name, value in declared.items() if value not in (None, {})}
 
 
-def _about(server: ServerSnapshot) -> Iterator[str]:
-    """The server's description of itself, after its state."""
+def _about(server: ServerSnapshot, tokens: int) -> Iterator[str]:
+    """The server's description of itself, after its state, and what its tools cost a model."""
     yield state_word(server.state)
     info = server.server_info
     own = " ".join(str(info[key]) for key in ("name", "version") if info.get(key))
@@ -542,3 +549,5 @@ def _about(server: ServerSnapshot) -> Iterator[str]:
         yield f"MCP {one_line(server.revision, 20)}"
     if server.restarts:
         yield count(server.restarts, "restart")
+    if tokens:
+        yield f"tools cost about {count(tokens, 'token')}"
