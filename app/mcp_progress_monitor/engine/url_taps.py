@@ -32,12 +32,14 @@ class UrlTapOrder(NamedTuple):
     client: str
     data_dir: Path
     requests_progress: bool = False
+    rewrites_auth: bool = False
 
     @property
     def command(self) -> tuple[str, ...]:
         words = ["tap", "--to", self.url, "--name", self.name, "--client", self.client]
         words += ["--data-dir", str(self.data_dir)]
         words += ["--request-progress"] if self.requests_progress else []
+        words += ["--rewrite-auth"] if self.rewrites_auth else []
         return (*program_command(), *words)
 
 

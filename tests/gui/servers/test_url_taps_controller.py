@@ -164,7 +164,7 @@ def post(address: str) -> int:
         return connection.getresponse().status
 
 
-async def test_a_sign_in_that_no_tap_can_pass_on_is_reported_when_the_client_tries(
+async def test_a_sign_in_is_reported_when_the_client_tries_unless_the_tap_passes_it_on(
     data_dir: Path, isolated_home: Path
 ) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guarded) as guarded:
@@ -178,13 +178,26 @@ async def test_a_sign_in_that_no_tap_can_pass_on_is_reported_when_the_client_tri
             address = QGuiApplication.clipboard().text()
             assert await anyio.to_thread.run_sync(post, address) == 401
             await until(lambda: "requires sign-in with OAuth" in dialog.note.text())
+            dialog.tick("web", WATCHED, is_on=False)
+            dialog.rewrites_auth.click()
+            dialog.tick("web", WATCHED, is_on=True)
+            await until(lambda: "http://127.0.0.1:" in dialog.note.text())
+            page = address.replace("/mcp", "/.tap/token")
+            assert await anyio.to_thread.run_sync(post, page) == 502  # of the tap, not the server
         guarded.shutdown()
 
 
 def test_a_tap_is_started_as_on_the_command_line(tmp_path: Path) -> None:
-    order = UrlTapOrder("https://a.example/mcp", "web", "Cursor", tmp_path, requests_progress=True)
+    order = UrlTapOrder(
+        "https://a.example/mcp",
+        "web",
+        "Cursor",
+        tmp_path,
+        requests_progress=True,
+        rewrites_auth=True,
+    )
     arguments = order.command[order.command.index("tap") :]
     assert arguments == (
         *("tap", "--to", "https://a.example/mcp", "--name", "web", "--client", "Cursor"),
-        *("--data-dir", str(tmp_path), "--request-progress"),
+        *("--data-dir", str(tmp_path), "--request-progress", "--rewrite-auth"),
     )

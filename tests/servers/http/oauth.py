@@ -51,6 +51,8 @@ class _Code:
     until: float
 
 
+_RESOURCE: Final = "/.well-known/oauth-protected-resource"
+_ENDPOINTS: Final = ("/mcp", "/sse")
 _BUILT_IN: Final = (_Client("demo-client"), _Client("demo-confidential", (), "demo-secret"))
 
 
@@ -67,8 +69,7 @@ class AuthorizationServer:
         self._refresh_tokens: dict[str, str] = {}
         self._lock = threading.RLock()
         self._pages: dict[tuple[str, str], Callable[[Handler], None]] = {
-            ("GET", "/.well-known/oauth-protected-resource"): _resource,
-            ("GET", "/.well-known/oauth-protected-resource/mcp"): _resource,
+            **{("GET", f"{_RESOURCE}{path}"): _resource for path in ("", *_ENDPOINTS)},
             ("GET", "/.well-known/oauth-authorization-server"): _metadata,
             ("POST", "/register"): self._register,
             ("GET", "/authorize"): self._authorize,
@@ -183,14 +184,14 @@ class AuthorizationServer:
 
 def _is_for_us(fields: dict[str, str], handler: Handler) -> bool:
     """Return whether a token is wanted for this server, or for none in particular (RFC 8707)."""
-    own = f"{base_of(handler)}/mcp"
-    return fields.get("resource", own) == own
+    wanted = fields.get("resource")
+    return wanted is None or wanted in {f"{base_of(handler)}{path}" for path in _ENDPOINTS}
 
 
 def _resource(handler: Handler) -> None:
     base = base_of(handler)
     metadata = {
-        "resource": f"{base}/mcp",
+        "resource": f"{base}{handler.route.removeprefix(_RESOURCE) or '/mcp'}",
         "resource_name": "MCP Progress Monitor demo server",
         "authorization_servers": [base],
         "bearer_methods_supported": ["header"],
@@ -285,7 +286,8 @@ class Gate:
         if is_wrong:
             challenge += ['error="invalid_token"', 'error_description="Unknown or expired token"']
         if self._issuer is not None:
-            address = f"{base_of(handler)}/.well-known/oauth-protected-resource/mcp"
+            path = "/mcp" if handler.route.startswith("/mcp") else "/sse"
+            address = f"{base_of(handler)}{_RESOURCE}{path}"
             challenge += [f'resource_metadata="{address}"', 'scope="demo"']
         if handler.headers.get("Content-Length"):
             handler.body()

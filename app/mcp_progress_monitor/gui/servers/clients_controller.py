@@ -311,8 +311,9 @@ class ClientsController(QObject):
             self._taps.stop(key)
         elif row is not None and row.tap is not None and isinstance(definition, HttpDefinition):
             requests = self._dialog is not None and self._dialog.requests_progress.isChecked()
+            rewrites = self._dialog is not None and self._dialog.rewrites_auth.isChecked()
             name, client = shown_name(row.tap.name), row.tap.client.title
-            order = UrlTapOrder(definition.url, name, client, self._data_dir, requests)
+            order = UrlTapOrder(definition.url, name, client, self._data_dir, requests, rewrites)
             self._taps.start(key, order)
 
     def _report_tap(self, error: ErrorDetails) -> None:

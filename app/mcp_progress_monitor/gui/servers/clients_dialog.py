@@ -103,6 +103,11 @@ _REQUESTS: Final = (
     " their calls, and keeps the notifications back from them. Servers with a URL may answer such a"
     " call with a stream."
 )
+_SIGN_IN: Final = (
+    "For servers with a URL that require a sign-in with OAuth. The tap is then the server for the"
+    " client, passes its sign-in on, and records it without secrets. It applies to taps that"
+    " you start from now on."
+)
 _TONES: Final = {
     ImportStatus.NEW: Tone.GOOD,
     ImportStatus.CHANGED: Tone.WARNING,
@@ -184,6 +189,8 @@ class ClientsDialog(QDialog):
         self.secrets = self._make_choice()
         self.requests_progress = QCheckBox("&Request progress where the client does not", self)
         self.requests_progress.setToolTip(plain_tip(_REQUESTS))
+        self.rewrites_auth = QCheckBox("Let the client &sign in through the tap", self)
+        self.rewrites_auth.setToolTip(plain_tip(_SIGN_IN))
         self.note = plain_label(self)
         self.choose = QPushButton("C&hoose file…", self, autoDefault=False)
         self.add = QPushButton("&Import", self, autoDefault=False)
@@ -520,6 +527,7 @@ class ClientsDialog(QDialog):
             self.inputs,
             in_row(self._secrets_label, (self.secrets, 1)),
             self.requests_progress,
+            self.rewrites_auth,
             of=page,
             margins=0,
             spacing=GAP,
