@@ -117,7 +117,9 @@ def depends(bundle: Path) -> list[str]:
         )
         binaries = [str(file) for file in sorted(bundle.rglob("*")) if _is_binary(file)]
         folders = sorted({f"-l{Path(file).parent}" for file in binaries})
-        options = ["-O", "--ignore-missing-info", "--warnings=0", *folders]
+        # Of these packages the bundle has the libraries itself, with their notices.
+        own = [f"-x{notice.stem}" for notice in bundle.glob("licences/system/*.txt")]
+        options = ["-O", "--ignore-missing-info", "--warnings=0", *folders, *own]
         found = checked(
             "dpkg-shlibdeps", *options, *(f"-e{file}" for file in binaries), cwd=Path(temporary)
         ).removeprefix("shlibs:Depends=")

@@ -68,3 +68,12 @@ def test_no_value_is_left_open_in_the_files_of_the_desktop(tmp_path: Path) -> No
     assert f"Exec={NAME} open %f" in (share / f"applications/{NAME}-open.desktop").read_text(
         "utf-8"
     )
+
+
+def test_a_library_that_the_bundle_brings_is_not_required(tmp_path: Path) -> None:
+    bundle = _bundle(tmp_path)
+    notice = bundle / "licences" / "system" / "libc6.txt"
+    notice.parent.mkdir(parents=True)
+    notice.touch()
+
+    assert not any("libc6" in each for each in deb.depends(bundle))
