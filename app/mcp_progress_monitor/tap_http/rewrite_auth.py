@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import hashlib
 import json
 import secrets
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -64,7 +65,10 @@ _NOT_OURS: Final = ("dpop_", "mtls_", "pushed_", "require_pushed_", "signed_", "
 _UNBOUND: Final = frozenset({"none", "client_secret_basic", "client_secret_post"})
 """Methods of client authentication that name no URL."""
 _OURS: Final = "through-tap."
-"""Begins the ID of a client that was registered through a tap, with the tap's redirect URI."""
+"""Begins the ID of a client that was registered through a tap, with the tap's redirect URI.
+
+The digest of the authorization server's issuer follows.
+"""
 _DOCUMENTS: Final = "client_id_"  # begins what is said of client ID metadata documents
 _STATE: Final = "state"
 _REDIRECT: Final = "redirect_uri"
@@ -281,6 +285,19 @@ class AuthRewriter:
             raise UserError(ErrorDetails(what, self._addresses.shown, _CHECKED))
         return str(metadata[name])
 
+    def _prefix(self, client: str = "") -> str:
+        """The beginning of the IDs of clients that are registered with the authorization server.
+
+        `UserError` if `client` is registered with another one. The server named that one before,
+        and the client cannot notice the change: its secrets and codes are not for the new one.
+        """
+        issuer = str((self._metadata or {}).get("issuer", ""))
+        digest = hashlib.sha256(issuer.rstrip("/").encode()).hexdigest()
+        prefix = f"{_OURS}{digest[:16]}."
+        if client.startswith(_OURS) and not client.startswith(prefix):
+            raise _registered_elsewhere(issuer)
+        return prefix
+
     def _seen(self, resource: str, origin: str) -> str:
         """A resource of the server, as clients of the tap see it."""
         return origin + self._addresses.rewritten(resource).removeprefix(self._addresses.origin)
@@ -298,7 +315,7 @@ class AuthRewriter:
         endpoint = await self._endpoint(steps, "authorization_endpoint")
         given = fields_of(request.query)
         client, redirect = _first(given, "client_id"), _first(given, _REDIRECT)
-        pairs = self._restored(given, client)
+        pairs = self._restored(given, client, self._prefix(client))
         if _returns_here(client, redirect):
             state = secrets.token_urlsafe(24)
             issuer = str((self._metadata or {}).get("issuer", ""))
@@ -337,16 +354,21 @@ class AuthRewriter:
         if request.method == "POST":
             if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
                 return _text(415, f"Send the fields as {_FORM}")
-            client, basic = _client_of(request)
-            headers |= {"Authorization": basic} if basic else {}
-            body = urlencode(self._restored(fields_of(body.decode("latin-1")), client)).encode()
+            pairs = fields_of(body.decode("latin-1"))
+            basic = basic_of(request.headers.get("authorization", ""))
+            client = basic.partition(":")[0] or _first(pairs, "client_id")
+            prefix = self._prefix(client)
+            if basic:  # a token in the header is meant for the server, and goes nowhere else
+                real = base64.b64encode(basic.removeprefix(prefix).encode("latin-1")).decode()
+                headers["Authorization"] = f"Basic {real}"
+            body = urlencode(self._restored(pairs, client, prefix)).encode()
         return _passed_back(await steps.sent(request.method, endpoint, headers, body))
 
     async def _registered(self, steps: _Steps, request: _AuthRequest, endpoint: str) -> AuthAnswer:
         """Register the client, with the tap's redirect URI if the client's is of this machine."""
         wanted, headers = json_object(request.body), _passed_on(request)
         redirects = (wanted or {}).get("redirect_uris")
-        callback = f"{self._addresses.origin}{_CALLBACK}"
+        callback, prefix = f"{self._addresses.origin}{_CALLBACK}", self._prefix()
         if wanted is not None and isinstance(redirects, list) and any(map(_is_near, redirects)):
             body = json.dumps({**wanted, "redirect_uris": [*redirects, callback]}).encode()
             response = await steps.sent("POST", endpoint, headers, body)
@@ -355,20 +377,20 @@ class AuthRewriter:
                 # The client would manage its registration elsewhere, under another ID.
                 for each in ("registration_client_uri", "registration_access_token"):
                     registered.pop(each, None)
-                ours = {"client_id": f"{_OURS}{registered.get('client_id', '')}"}
+                ours = {"client_id": f"{prefix}{registered.get('client_id', '')}"}
                 served = registered | ours | {"redirect_uris": redirects}
                 return _passed_back(response, json.dumps(served).encode())
             if (registered or {}).get("error") != "invalid_redirect_uri":
                 return _passed_back(response)
         return _passed_back(await steps.sent("POST", endpoint, headers, request.body))
 
-    def _restored(self, pairs: Pairs, client: str) -> Pairs:
+    def _restored(self, pairs: Pairs, client: str, prefix: str) -> Pairs:
         """The fields for the authorization server, of those that `client` sends."""
         restored: Pairs = []
         for name, value in pairs:
             match name:
                 case "client_id":
-                    restored.append((name, value.removeprefix(_OURS)))
+                    restored.append((name, value.removeprefix(prefix)))
                 case "resource":
                     restored.append((name, self._real(value)))
                 case "redirect_uri" if _returns_here(client, value):
@@ -523,24 +545,18 @@ def _from_elsewhere(issuer: str, expected: str) -> UserError:
     return UserError(ErrorDetails(what, oauth_callback.host_of(expected), _CHECKED, detail))
 
 
+def _registered_elsewhere(issuer: str) -> UserError:
+    what = "The client is registered with another authorization server than the server names now"
+    hint = "If that is expected, delete the client's saved registration, and sign in again."
+    return UserError(ErrorDetails(what, oauth_callback.host_of(issuer), hint))
+
+
 def _returns_here(client: str, redirect: str) -> bool:
     """Return whether the browser comes back to the tap, which sends it on to `redirect`.
 
     Only to this machine: a page elsewhere could make the tap give it the user's code.
     """
     return client.startswith(_OURS) and _is_near(redirect)
-
-
-def _client_of(request: _AuthRequest) -> tuple[str, str]:
-    """The client's ID, and the header with which it authenticates itself, if any.
-
-    A token in the header is meant for the server, and goes nowhere else.
-    """
-    basic = basic_of(request.headers.get("authorization", ""))
-    if not basic:
-        return _first(fields_of(request.body.decode("latin-1")), "client_id"), ""
-    real = base64.b64encode(basic.removeprefix(_OURS).encode("latin-1")).decode()
-    return basic.partition(":")[0], f"Basic {real}"
 
 
 def _passed_on(request: _AuthRequest) -> dict[str, str]:

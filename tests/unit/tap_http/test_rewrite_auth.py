@@ -235,6 +235,40 @@ async def test_a_client_with_a_secret_authenticates_itself_there() -> None:
     assert sent == [f"Basic {real.decode()}", ""]
 
 
+async def test_a_server_that_names_another_authorization_server_does_not_get_secrets() -> None:
+    async with signing() as client:
+        tokens = await client.signed_in()
+        site, code = client.site, fields_of(await client.back(await client.page()))["code"]
+        resource = {"resource": SERVER, "authorization_servers": [EVIL]}
+        site.replaced[RESOURCE] = httpx2.Response(200, json=resource)
+        endpoints = {f"{name}_endpoint": f"{EVIL}/{name}" for name in ("authorization", "token")}
+        metadata = {"issuer": EVIL, **endpoints}
+        site.replaced[f"{EVIL}/.well-known/oauth-authorization-server"] = httpx2.Response(
+            200, json=metadata
+        )
+        await client.document("/.well-known/oauth-protected-resource/mcp")
+        basic = base64.b64encode(f"{client.id}:s%2Fecret".encode()).decode()
+        form = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER}
+        refresh = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+        failures = [
+            await client.failure("GET", f"/.tap/authorize?{urlencode({'client_id': client.id})}")
+        ]
+        for body in (form | {"client_id": client.id}, refresh | {"client_id": client.id}, refresh):
+            with pytest.raises(UserError) as caught:
+                await client.ask(
+                    "POST",
+                    "/.tap/token",
+                    urlencode(body).encode(),
+                    content_type=FORM,
+                    **({} if "client_id" in body else {"authorization": f"Basic {basic}"}),
+                )
+            failures.append(caught.value.details)
+    assert {"registered with another" in failure.what for failure in failures} == {True}
+    assert {request.method for request in site.asked if request.url.host == "evil.example"} == {
+        "GET"
+    }
+
+
 async def test_a_client_with_an_id_of_its_own_gets_the_answer_directly() -> None:
     async with signing() as client:
         client.id = "registered-by-hand"
