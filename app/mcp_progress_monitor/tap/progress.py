@@ -22,7 +22,15 @@ _TOKEN = "progressToken"  # noqa: S105  # a member's name
 _TOKEN_BYTES = _TOKEN.encode()
 _LONGEST = 1024 * 1024
 """Bytes of a line that may be held until its end; a longer one passes as it comes."""
-_SCAN = make_scanner(json.JSONDecoder(object_pairs_hook=tuple))  # type: ignore[arg-type]
+
+
+def _not_json(constant: str) -> Any:
+    """Refuse `NaN` and the infinities, with which Python reads what is not JSON."""
+    raise ValueError(constant)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_constant=_not_json)
+_SCAN = make_scanner(_DECODER)  # type: ignore[arg-type]
 """Reads in one pass, in C: an object is a tuple of its members, so that repeated ones show."""
 _STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
 _NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?"

@@ -88,6 +88,7 @@ def test_a_token_is_added_and_nothing_else(
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{},"_meta":{}}}',
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\xff"}}',
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"count":NaN}}',
         b'{"method":' + b"[" * 100_000,
         b"",
         b"{}",
