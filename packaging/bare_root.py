@@ -11,16 +11,17 @@ import os
 import platform
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from system import SetupError, checked, ensure_tools, is_debian, is_root, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 _MOUNTS: Final = ("proc", "dev", "sys")
-_USER: Final = "visitor"
+_USER: Final = "user"
+HOME: Final = f"/home/{_USER}"
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -41,11 +42,7 @@ class BareRoot:
         """Run a command inside, as root or as the user without rights, with a bare environment."""
         return subprocess.run(
             self.command(*words, is_user=is_user),
-            env={
-                "PATH": _PATH,
-                "HOME": f"/home/{_USER}" if is_user else "/root",
-                **(environ or {}),
-            },
+            env={"PATH": _PATH, **({"HOME": HOME} if is_user else {}), **(environ or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -82,8 +79,9 @@ class BareRoot:
         found = []
         for link in os.scandir("/proc"):
             with contextlib.suppress(OSError):  # it ended, or is no process
-                if os.readlink(f"{link.path}/root") == str(self.folder):  # noqa: PTH115
-                    found.append(os.readlink(f"{link.path}/exe"))  # noqa: PTH115
+                process = Path(link)
+                if process.joinpath("root").readlink() == self.folder:
+                    found.append(str(process.joinpath("exe").readlink()))
         return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import distributions
 from archive import archive
-from bare_root import BareRoot, bare_root
+from bare_root import HOME, BareRoot, bare_root
 from bundle import build_bundle
 from deb import build_deb, check_deb
 from distributions import CORE, NAME, epoch
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from environment import Environment
 
 _SIZES: Final = Path(__file__).with_name("sizes.toml")
-_DATA: Final = "/home/visitor/data"
+_DATA: Final = f"{HOME}/data"
 _PICTURE: Final = "window.png"
 _FOR_WINDOW: Final = (
     *("fonts-dejavu-core", "fontconfig-config", "libegl1", "libgl1", "libopengl0", "libxcb1"),
@@ -94,7 +94,7 @@ def _installed_by_pipx(environment: Environment) -> float:
     with tempfile.TemporaryDirectory() as temporary:
         folder, started = Path(temporary), time.monotonic()
         own = {"PIPX_HOME": f"{folder}/home", "PIPX_BIN_DIR": f"{folder}/bin"}
-        options = f"--find-links {environment.root / 'dist'} -c {environment.constraints}"
+        options = f"-f {environment.root / 'dist'} -c {environment.constraints}"
         command = ["-m", "pipx", "install", "--pip-args", options]
         wanted = f"{NAME}=={version_of(environment.root)}"
         checked(str(environment.python), *command, wanted, environ={**os.environ, **own})
