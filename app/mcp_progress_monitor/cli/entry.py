@@ -139,6 +139,7 @@ Examples:
   mcp-progress-monitor watch --json | jq -r 'select(.event == "error") | .message'
   mcp-progress-monitor watch night.mcprec
   ssh build.example cat night.mcprec | mcp-progress-monitor watch -
+  mcp-progress-monitor watch --otlp 127.0.0.1:4318
 
 \b
 On a terminal: arrow keys to select, Enter for details, / to filter, s to sort, e to hide
@@ -320,8 +321,9 @@ def open_(invocation: Invocation, order: OpenOrder) -> int:
     A recording can be replayed at its original speed, faster, or message by message, and followed
     while another program writes it. Exits with code 8 if FILE cannot be read or is not a recording.
 
-    FILE can also be a HAR file, a session log of mcpsnoop or mcp-rec (JSON Lines), or a log of
-    Claude Desktop (mcp*.log). The window says what such a file does not have.
+    FILE can also be a HAR file, OpenTelemetry's data (OTLP in JSON), a session log of mcpsnoop or
+    mcp-rec (JSON Lines), or a log of Claude Desktop (mcp*.log). The window says what such a file
+    does not have.
     """
     from mcp_progress_monitor.cli.open import open_recording
 

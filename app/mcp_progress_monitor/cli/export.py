@@ -59,7 +59,8 @@ def _import(file: Path, target: Path) -> int:
     form = form_of(file)
     if form is None:
         what = "The format of the file is not supported"
-        hint = "Supported formats: HAR, and logs of mcpsnoop, mcp-rec and Claude Desktop."
+        others = "logs of mcpsnoop, mcp-rec and Claude Desktop"
+        hint = f"Supported formats: HAR, OpenTelemetry's OTLP in JSON, and {others}."
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, str(file), hint))
     with failing(ExitCode.UNWRITABLE), share_line(f"Importing {file.name}") as on_share:
         convert(file, form, check_new(target), on_share)

@@ -176,6 +176,12 @@ class WatchOrder(Order):
     file: Path | None = argument(type=A_PATH, required=False)
     otel: bool = _OTEL
     as_json: bool = option("--json", is_flag=True, help="Write one JSON event per line.")
+    otlp: str | None = option(
+        "--otlp",
+        metavar="ADDRESS",
+        help="Listen on ADDRESS, such as 127.0.0.1:4318, and record the MCP calls in what clients "
+        "and servers send there by OpenTelemetry (OTLP over HTTP).",
+    )
 
 
 class StreamOrder(Order):

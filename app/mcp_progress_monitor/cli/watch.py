@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from mcp_progress_monitor import paths
-from mcp_progress_monitor.cli.exits import ExitCode, failing
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.job_text import TaskLines, Violations
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.cli.output.text_front import LineMeter
 from mcp_progress_monitor.cli.telemetry import telemetry_here
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.imports.convert import as_recording
 from mcp_progress_monitor.playback.following import Spool, followed_file, wait_for_header
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.cli.output.live_jobs import Session
     from mcp_progress_monitor.engine.updates import Update
-    from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.telemetry.telemetry import Telemetry
     from mcp_progress_monitor.tracker.snapshot import JobId
     from mcp_progress_monitor.tracker.tracker import Jobs
@@ -159,10 +159,24 @@ def watch_jobs(common: CommonOptions, order: WatchOrder) -> int:
     return ExitCode.DONE
 
 
+def _receive(address: str, data_dir: Path, stack: contextlib.ExitStack) -> None:
+    from mcp_progress_monitor.imports.otlp_receiver import OtlpReceiver  # late: few receive
+
+    with failing(ExitCode.USAGE):
+        receiver = OtlpReceiver(address, data_dir, _say)
+    stack.callback(receiver.close)
+    _say(f"Listening on {receiver.url}. Set OTEL_EXPORTER_OTLP_ENDPOINT to it.")
+
+
 def _opened(common: CommonOptions, order: WatchOrder, stack: contextlib.ExitStack) -> Watch:
+    if order.file is not None and order.otlp is not None:
+        what = "--otlp records what is sent, so it takes no FILE"
+        raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, str(order.file)))
     if order.file is None:
         with failing(ExitCode.USAGE):
             folder = paths.data_dir(common.data_dir) / FOLDER
+        if order.otlp is not None:
+            _receive(order.otlp, folder.parent, stack)
         engine = Engine(watched=(folder / LIVE, folder), restores=False)
         engine.watched.least_pause_s = _LEAST_PAUSE_S
         return Watch(engine, f"live recordings in {folder}")

@@ -18,6 +18,7 @@ from mcp_progress_monitor.imports.logs import (
     read_mcp_rec,
     read_mcpsnoop,
 )
+from mcp_progress_monitor.imports.otlp import is_otlp, read_otlp
 from mcp_progress_monitor.imports.recording import ImportedRecording
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 
@@ -31,7 +32,7 @@ _FIRST_LINE: Final = 4 * 1024 * 1024
 _HAR: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:')
 _BY_MCPSNOOP: Final = re.compile(rb'"creator"\s*:\s*\{\s*"name"\s*:\s*"mcpsnoop"')
 _BOM: Final = b"\xef\xbb\xbf"
-SUFFIXES: Final = (".har", ".jsonl", ".log")
+SUFFIXES: Final = (".har", ".json", ".jsonl", ".log")
 """The usual suffixes of files that can be imported."""
 
 
@@ -52,6 +53,7 @@ HAR: Final = ImportForm("HAR", _read_har)
 MCPSNOOP: Final = ImportForm("mcpsnoop", read_mcpsnoop)
 MCP_REC: Final = ImportForm("mcp-rec", read_mcp_rec)
 CLAUDE_DESKTOP: Final = ImportForm("Claude Desktop", read_claude_log)
+OPENTELEMETRY: Final = ImportForm("OpenTelemetry", read_otlp)
 
 
 def form_of(path: Path) -> ImportForm | None:
@@ -68,6 +70,8 @@ def form_of(path: Path) -> ImportForm | None:
         return None
     if _HAR.match(head):
         return HAR
+    if is_otlp(head):
+        return OPENTELEMETRY
     if is_mcpsnoop(line):
         return MCPSNOOP
     if is_mcp_rec(line):
