@@ -48,8 +48,8 @@ def read_listen(text: str) -> ListenAddress:
     except ValueError:
         is_own = False
     if not is_own:
-        what = "The tap can only listen on this machine"
-        hint = "Use 127.0.0.1:PORT or [::1]:PORT: the tap itself requires no authentication."
+        what = "Only addresses of this machine can be listened on"
+        hint = "Use 127.0.0.1:PORT or [::1]:PORT: nothing there asks clients to authenticate."
         raise UserError(ErrorDetails(what, text, hint))
     return ListenAddress(host, int(port))
 
