@@ -6,6 +6,7 @@ when its request has ended, so messages are not in the order of their times.
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 import zlib
@@ -256,18 +257,15 @@ def _unpacked(data: bytes, encoding: str) -> bytes:
 
 def _from_protobuf(data: bytes, package: str, message: str) -> Batch:
     """Decode OTLP in Protobuf. `ValueError` if it is anything else."""
-    import importlib
-
-    from google.protobuf.json_format import MessageToDict
-    from google.protobuf.message import DecodeError
-
+    protobuf = importlib.import_module("google.protobuf.message")  # has no types
     name = f"opentelemetry.proto.collector.{package}.v1.{package}_service_pb2"
     request = getattr(importlib.import_module(name), message)()
     try:
         request.ParseFromString(data)
-    except DecodeError as error:
+    except protobuf.DecodeError as error:
         raise ValueError(str(error)) from error
-    return msgspec.convert(MessageToDict(request), Batch)
+    json_format = importlib.import_module("google.protobuf.json_format")
+    return msgspec.convert(json_format.MessageToDict(request), Batch)
 
 
 def _require_protobuf() -> None:

@@ -147,7 +147,7 @@ def test_a_job_whose_begin_was_missed_has_the_time_that_it_had_run(tmp_path: Pat
 
 def test_what_is_no_call_is_counted(tmp_path: Path) -> None:
     other = {**span(), "attributes": []}
-    metrics = {"resourceMetrics": [{}]}
+    metrics: dict[str, Any] = {"resourceMetrics": [{}]}
     note = logs(log("device.app.lifecycle", 0, {}))
     imported = written(tmp_path / "x.jsonl", spans(span(), other), metrics, note, {"resource": 1})
     assert "Spans of something else than MCP (1)" in imported.missing

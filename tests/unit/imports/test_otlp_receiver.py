@@ -77,7 +77,7 @@ def protobuf() -> bytes:
     for key, value in (("mcp.method.name", "tools/call"), ("jsonrpc.request.id", "7")):
         attribute = made.attributes.add()
         attribute.key, attribute.value.string_value = key, value
-    return request.SerializeToString()
+    return bytes(request.SerializeToString())
 
 
 def test_spans_are_recorded_however_they_are_packed(receiving: Receiving) -> None:
