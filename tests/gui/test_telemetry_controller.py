@@ -6,13 +6,13 @@ import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.gui.jobs.commands import COPY_TRACE, OPEN_TRACE
 from mcp_progress_monitor.gui.jobs.header import request_line
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.user_settings import TelemetrySettings
-from mcp_progress_monitor.telemetry import names
 from tests.gui.programs import until
 from tests.gui.saved import reported, running
 from tests.otel_collector import collecting, respond

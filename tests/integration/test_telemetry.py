@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.protocol.frames import Channel
-from mcp_progress_monitor.telemetry import names
 from tests.integration.commands import ROOT, run, start
 from tests.otel_collector import Collector, collecting, respond
 from tests.patience import PATIENCE_S

@@ -165,7 +165,7 @@ def _receive(address: str, data_dir: Path, stack: contextlib.ExitStack) -> None:
     with failing(ExitCode.USAGE):
         receiver = OtlpReceiver(address, data_dir, _say)
     stack.callback(receiver.close)
-    _say(f"Listening on {receiver.url}. Set OTEL_EXPORTER_OTLP_ENDPOINT to it.")
+    _say(f"Listening for OpenTelemetry: OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url}")
 
 
 def _opened(common: CommonOptions, order: WatchOrder, stack: contextlib.ExitStack) -> Watch:

@@ -27,6 +27,7 @@ from mcp_progress_monitor.protocol.messages import (
     GET_PROMPT,
     META,
     PROGRESS,
+    PROGRESS_TOKEN,
     READ_RESOURCE,
 )
 from mcp_progress_monitor.recording.reader import read_blocks
@@ -147,7 +148,7 @@ class _Job(NamedTuple):
 
 
 class Batch(msgspec.Struct, frozen=True, rename="camel"):
-    """What one request or one line of a file brings."""
+    """The signals of one request, or of one line of a file."""
 
     resource_spans: list[_OfResource] = []
     resource_logs: list[_OfResource] = []
@@ -268,21 +269,22 @@ class SpanMessages:
         if not (event in _JOB_EVENTS and record.span_id and named.get(names.METHOD) in CALLS):
             self._miss(_OTHER_LOGS, 1)
             return
-        job = self._jobs.get(record.span_id)
+        key = named.get(names.JOB) or record.span_id  # a resumed job has several spans
+        job = self._jobs.get(key)
         if job is None:
-            if record.span_id in self._over:
+            if key in self._over:
                 return
-            job = self._begin(record.span_id, named, resource)
+            job = self._begin(key, named, resource)
             elapsed_s = max(_float(named.get(names.ELAPSED, "")) or 0.0, 0.0)
             params = _params(job.method, "", named)
-            params[META] = {**params.get(META, {}), "progressToken": job.id}
+            params[META] = {PROGRESS_TOKEN: job.id}
             yield _sent(when - elapsed_s, job, {"id": job.id, "method": job.method}, params)
         progress = _float(named.get(names.PROGRESS, ""))
         if event == names.PROGRESSED and progress is not None:
             yield _progress(when, job, progress, named)
         if event == names.FINISHED:
-            del self._jobs[record.span_id]
-            _keep(self._over, record.span_id, None, _OPEN_JOBS)
+            del self._jobs[key]
+            _keep(self._over, key, None, _OPEN_JOBS)
             status = _Status(named.get(names.MESSAGE, ""))
             reply, is_sent = _reply(job.method, job.id, named, status, is_client=True)
             yield Message(when, job.connection, is_sent, encode({"jsonrpc": "2.0", **reply}))
@@ -298,7 +300,8 @@ class SpanMessages:
     def _of_span(self, span: _Span, resource: dict[str, str]) -> Iterator[Message]:
         named = span.named
         method = named.get(names.METHOD, "")
-        if span.span_id in self._jobs or span.span_id in self._over:
+        key = named.get(names.JOB) or span.span_id
+        if key in self._jobs or key in self._over:
             return
         if method not in CALLS:
             self._miss(_LEFT_OUT if method else _NOT_MCP, 1)
@@ -351,7 +354,7 @@ def _sent(when: float, job: _Job, head: dict[str, Any], params: dict[str, Any]) 
 
 
 def _progress(when: float, job: _Job, progress: float, named: dict[str, str]) -> Message:
-    params: dict[str, Any] = {"progressToken": job.id, "progress": progress}
+    params: dict[str, Any] = {PROGRESS_TOKEN: job.id, "progress": progress}
     total = _float(named.get(names.TOTAL, ""))
     if total is not None:
         params["total"] = total

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Final
 
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.lenient_json import Elided
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, META, STREAMS
 from mcp_progress_monitor.protocol.trace_context import parse_traceparent, traceparent_of
-from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.signals import (
     Attributes,
     Duration,

@@ -6,8 +6,8 @@ import os
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.telemetry import names
 
 _DEFAULT: Final = "http://localhost:4318"
 _PROTOCOLS: Final = frozenset({"", "http/protobuf"})

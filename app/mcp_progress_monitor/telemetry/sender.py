@@ -57,9 +57,9 @@ from opentelemetry.trace import (
 )
 
 from mcp_progress_monitor import __version__
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.paths import APPLICATION
-from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.signals import Duration, LogEvent, SpanEnd
 
 if TYPE_CHECKING:

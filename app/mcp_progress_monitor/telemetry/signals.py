@@ -6,12 +6,12 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.formatting import elide, one_line
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
-from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 

@@ -9,8 +9,8 @@ import anyio
 import anyio.lowlevel
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.jobs import JobSignals
 from mcp_progress_monitor.telemetry.span_ids import SpanIds
 from mcp_progress_monitor.telemetry.traffic import TrafficSignals

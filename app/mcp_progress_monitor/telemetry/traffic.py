@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
     ConnectionNegotiated,
@@ -22,7 +23,6 @@ from mcp_progress_monitor.protocol.facts import (
     UnreadableReceived,
 )
 from mcp_progress_monitor.protocol.frames import server_name
-from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.signals import Attributes, SpanEnd, Texts
 
 if TYPE_CHECKING:

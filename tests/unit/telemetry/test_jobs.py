@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import pytest
 
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.trace_context import TraceContext, parse_traceparent
-from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.jobs import JobSignals
 from mcp_progress_monitor.telemetry.signals import Duration, LogEvent, Signal, SpanEnd
 from mcp_progress_monitor.telemetry.span_ids import SpanIds

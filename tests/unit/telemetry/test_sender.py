@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.protocol.trace_context import TraceContext
-from mcp_progress_monitor.telemetry import names
 from mcp_progress_monitor.telemetry.options import TelemetryOptions
 from mcp_progress_monitor.telemetry.sender import QUEUE_LIMIT, Observed, Sender, SenderState
 from mcp_progress_monitor.telemetry.signals import Duration, JobGauges, LogEvent, SpanEnd

@@ -2,7 +2,7 @@
 
 import math
 
-from mcp_progress_monitor.telemetry import names
+from mcp_progress_monitor import telemetry_names as names
 from mcp_progress_monitor.telemetry.signals import TEXT_LIMIT, Texts, state_of
 from tests.job_stand_ins import job
 

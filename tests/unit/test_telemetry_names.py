@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_progress_monitor import telemetry_names as names
 
-DASHBOARD = Path(__file__).parents[3] / "resources" / "telemetry" / "dashboard.json"
+DASHBOARD = Path(__file__).parents[2] / "resources" / "telemetry" / "dashboard.json"
 VALUES = {value for value in vars(names).values() if isinstance(value, str)}
 SUFFIXES = ("", "_total", "_seconds_bucket", "_seconds_count")
 KNOWN = {value.replace(".", "_") + suffix for value in VALUES for suffix in SUFFIXES}
