@@ -129,12 +129,12 @@ def test_calls_with_one_id_at_one_time_are_two_jobs(tmp_path: Path) -> None:
 
 
 def test_log_events_of_this_program_are_a_job_with_its_ticks(tmp_path: Path) -> None:
-    told = logs(
+    sent = logs(
         log(names.STARTED, 0, {names.ELAPSED: 0.0}),
         log(names.PROGRESSED, 10, {names.PROGRESS: 13.0, names.TOTAL: 24.0, names.MESSAGE: "page"}),
         log(names.FINISHED, 20, {names.STATE: "done"}),
     )
-    (job,) = written(tmp_path / "x.jsonl", told, spans(span())).jobs
+    (job,) = written(tmp_path / "x.jsonl", sent, spans(span())).jobs
     assert (job.server, job.name, job.state) == ("crawler (build-7)", "crawl", JobState.DONE)
     assert (job.progress, job.total, job.elapsed_s) == (13, 24, 20.0)
 
