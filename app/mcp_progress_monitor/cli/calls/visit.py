@@ -30,6 +30,7 @@ from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.path_checks import absolute
 from mcp_progress_monitor.paths import chosen_data_dir, data_dir
 from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.secrets import shown_arguments, shown_url
 from mcp_progress_monitor.recording.recorder import Recorder, check_new, recorder_for
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
 from mcp_progress_monitor.sessions.transport.process_guard import guard
@@ -556,7 +557,8 @@ def run_resumable(
     finally:
         left = command.left()
         if left:
-            show_resume_command(StandardOutput(sys.stderr), left, common.data_dir)
+            server = _server_of(common) if command.restores else ()
+            show_resume_command(StandardOutput(sys.stderr), left, common.data_dir, server)
     return ExitCode.RESUMABLE if left and code is ExitCode.CANCELLED else code
 
 
@@ -574,10 +576,13 @@ def _saved_id(engine: Engine, job: JobId) -> SavedId | None:
 
 
 def show_resume_command(
-    errors: StandardOutput, ids: Sequence[SavedId], data_dir: Path | None
+    errors: StandardOutput,
+    ids: Sequence[SavedId],
+    data_dir: Path | None,
+    server: Sequence[str] = (),
 ) -> None:
     """Print how to resume, with the command on its own line."""
-    command = f"  {resume_command(ids, data_dir)}\n"
+    command = f"  {resume_command(ids, data_dir, server)}\n"
     if all(each.is_task for each in ids):
         what = "The task" if len(ids) == 1 else f"{len(ids)} tasks"
         errors.text(
@@ -588,9 +593,27 @@ def show_resume_command(
     errors.text(f"{what} but can be resumed. To resume:\n{command}")
 
 
-def resume_command(ids: Sequence[SavedId], data_dir: Path | None) -> str:
-    """The command line, quoted for the user's shell, with the folder the user chose if any."""
+def _server_of(common: CommonOptions) -> tuple[str, ...]:
+    """The options that name a server, which is not saved with a job; secrets are shown as `***`."""
+    named = {
+        "--url": common.url and shown_url(common.url),
+        "--config": common.config and absolute(common.config),
+        "--server": common.server,
+        "--cwd": common.cwd and absolute(common.cwd),
+    }
+    given = [word for option in named.items() if option[1] for word in map(str, option)]
+    command = () if common.command is None else ("--", *shown_arguments(common.command))
+    return (*(["--demo"] if common.demo else []), *given, *command)
+
+
+def resume_command(
+    ids: Sequence[SavedId], data_dir: Path | None, server: Sequence[str] = ()
+) -> str:
+    """The command line, quoted for the user's shell, with the folder the user chose if any.
+
+    `server` are the options of another server than the original one.
+    """
     arguments = ["resume", *map(str, ids)]
     if data_dir is not None:
         arguments += ["--data-dir", str(absolute(data_dir))]
-    return own_command(*arguments)
+    return own_command(*arguments, *server)

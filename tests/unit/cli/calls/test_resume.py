@@ -249,6 +249,16 @@ def test_what_stopped_again_is_reported_with_the_command_that_goes_on(
     assert f"resume 50 --data-dir {data_dir}\n" in capsys.readouterr().err
 
 
+def test_the_command_that_goes_on_names_the_same_server(
+    engine: FakeEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine.ends[5] = outcome({}, None, JobState.RESUMABLE, b"{}", resume_id=50)
+    assert main(["resume", "50", "--", "ssh", "build", "server", "--token", "5ecret"]) == 6
+    said = capsys.readouterr().err
+    assert "resume 50 -- ssh build server --token" in said
+    assert "5ecret" not in said
+
+
 def test_several_servers_of_a_configuration_are_too_many(
     engine: FakeEngine, capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
