@@ -160,10 +160,13 @@ def _folder_of_tests() -> Iterator[tuple[Path, dict[str, str]]]:
     In memory, where that has room and lets programs run; else only what pytest remembers.
     """
     is_memory = _has_room(_MEMORY)
-    with tempfile.TemporaryDirectory(dir=_MEMORY if is_memory else None) as name:
-        folder = Path(name)
+    # No TemporaryDirectory: a process that was forked from this one would delete it at its exit.
+    folder = Path(tempfile.mkdtemp(dir=_MEMORY if is_memory else None))
+    try:
         folder.chmod(0o711)  # for tests that go on as another user
-        yield folder, {**_environ(), "TMPDIR": name} if is_memory else _environ()
+        yield folder, {**_environ(), "TMPDIR": str(folder)} if is_memory else _environ()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _has_room(folder: Path) -> bool:
