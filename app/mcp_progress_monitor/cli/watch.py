@@ -198,10 +198,14 @@ def _is_growing(path: Path) -> bool:
 
 
 def has_screen(output: StandardOutput) -> bool:
-    """Return whether a screen can be drawn: a terminal in UTF-8 that can move its cursor."""
+    """Return whether a screen can be drawn: a terminal in UTF-8 that can move its cursor.
+
+    The screen is drawn on standard error, so that one in a file would stay black.
+    """
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
     is_dumb = os.environ.get("TERM", "") in {"dumb", "unknown"}
-    return output.is_terminal and sys.stdin.isatty() and encoding == "utf8" and not is_dumb
+    streams = output, StandardOutput(sys.stdin), StandardOutput(sys.stderr)
+    return all(each.is_terminal for each in streams) and encoding == "utf8" and not is_dumb
 
 
 async def _print(watch: Watch, output: StandardOutput, as_json: bool) -> None:

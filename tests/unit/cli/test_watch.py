@@ -115,5 +115,8 @@ def test_a_screen_needs_a_terminal_that_can_draw_it(
     monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stdout", terminal)
     monkeypatch.setattr("sys.stdin", terminal)
+    monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", term)
     assert watch.has_screen(StandardOutput(terminal)) is has_screen
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    assert not watch.has_screen(StandardOutput(terminal))
