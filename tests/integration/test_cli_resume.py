@@ -398,7 +398,7 @@ def test_a_token_that_cannot_be_saved_is_not_promised(folders: Folders) -> None:
 def test_listing_tools_keeps_a_recording_and_no_tokens(folders: Folders) -> None:
     assert run("tools", "--data-dir", str(folders.data_dir), *folders.server).code == 0
     kept = {path.name for path in folders.data_dir.iterdir()}
-    assert kept == {"recordings", "server-eras.json"}
+    assert kept == {"recordings", "server-eras.json", "server-tools"}
 
 
 @linux_only

@@ -7,6 +7,7 @@ import binascii
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.checking.connection import ToolRecord, keep
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
@@ -22,6 +23,7 @@ from mcp_progress_monitor.protocol.messages import (
     READ_RESOURCE,
     VERSION_KEY,
 )
+from mcp_progress_monitor.protocol.offers import TOOL_PARTS, definition_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
 
 POLITE_S: Final = 2.0  # how long a server may take to exit
-_PARTS: Final = ("title", "description", "inputSchema", "outputSchema", "annotations", "execution")
 _TOOLS_KEPT: Final = 4000
 _NAMED_BY: Final = {CALL_TOOL: "name", GET_PROMPT: "name", READ_RESOURCE: "uri"}
 _SENTINEL: Final = "=?base64?"
@@ -45,6 +46,9 @@ _ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
 """The types that a client accepts in the responses to its requests, by their recorded purpose."""
 _HTTP_REQUEST: Final = b'{"event":"http_request"'
 _CLOSED: Final = b'{"event":"closed"'
+_DEFINITIONS_CHANGED: Final = b'{"event":"definitions_changed"'
+_LONGEST_CHANGE: Final = 300  # characters, of one tool
+_LONGEST_CHANGES: Final = 1000
 _TRANSPORT_CHANGED: Final = b'{"event":"transport_changed"'
 _OLD_TRANSPORT: Final = ("The HTTP+SSE transport", "Streamable HTTP")
 
@@ -68,7 +72,7 @@ def take_answer(
         before = memory.tools.get(name)
         keep(memory.tools, name, record)
         if before is not None and before.parts != record.parts:
-            changed = tuple(p for p in _PARTS if before.parts[p] != record.parts[p])
+            changed = tuple(p for p in TOOL_PARTS if before.parts[p] != record.parts[p])
             rule = rules.TOOL_CHANGE_ANNOUNCED if announced else rules.TOOL_CHANGED
             yield connection.breaks(rule, fact.number, shown(name), changed)
         elif before is None and memory.baseline.get(name, digest(record)) != digest(record):
@@ -87,13 +91,13 @@ def _header_parameters(
 
 def _record(tool: JsonObject) -> ToolRecord:
     support = as_object(tool.get("execution")).get("taskSupport", "forbidden")
-    parts = {part: _digest(canonical(tool.get(part))) for part in _PARTS}
+    parts = {part: _digest(canonical(tool.get(part))) for part in TOOL_PARTS}
     return ToolRecord(support if isinstance(support, str) else "forbidden", parts)
 
 
 def digest(record: ToolRecord) -> str:
     """A digest of a tool's whole definition, for reports."""
-    return _digest("".join(record.parts[part] for part in _PARTS).encode())
+    return _digest("".join(record.parts[part] for part in TOOL_PARTS).encode())
 
 
 def _digest(data: bytes) -> str:
@@ -117,12 +121,22 @@ def take_event(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]
     elif frame.raw.startswith(_TRANSPORT_CHANGED):  # the server refused Streamable HTTP
         connection.is_streamable = False
         yield connection.breaks(rules.DEPRECATED_TRANSPORT, frame.number, *_OLD_TRANSPORT)
+    elif frame.raw.startswith(_DEFINITIONS_CHANGED):
+        if changes := [*map(_change_text, definition_changes(_fields(frame)))]:
+            what = formatting.elide("; ".join(changes), _LONGEST_CHANGES)
+            yield connection.breaks(rules.TOOLS_CHANGED_SINCE, frame.number, what)
     elif frame.raw.startswith(_CLOSED):
         fields = _fields(frame)
         if fields.get("forced") is True:
             yield connection.breaks(rules.NOT_ENDED, frame.number, POLITE_S)
         if fields.get("processes_left") is True:
             yield connection.breaks(rules.PROCESSES_LEFT, frame.number)
+
+
+def _change_text(change: tuple[str, str]) -> str:
+    tool, diff = change
+    text = formatting.one_line(" ".join(diff.split()), _LONGEST_CHANGE)
+    return f"{shown(tool)} ({text or 'too large to show'})"
 
 
 def _fields(frame: Frame) -> JsonObject:

@@ -45,6 +45,7 @@ from mcp_progress_monitor.protocol.offers import (
     Skill,
     Tool,
     declares,
+    definition_changes,
     read_list_result,
 )
 from mcp_progress_monitor.protocol.refusal import refused
@@ -426,10 +427,10 @@ def _learn_polled(server: _Server, fact: Fact) -> bool:
 
 
 def _learn_events(server: _Server, frames: Sequence[Frame]) -> bool:
-    """Learn what only taps record: gaps, and who ended the session; whether anything changed."""
+    """Learn of gaps, changed tools and who ended the session; whether anything changed."""
     is_changed = False
     for frame in frames:
-        if not any(event in frame.raw for event in _OF_TAPS) or len(frame.raw) > OVERSIZED:
+        if not any(event in frame.raw for event in _EVENTS) or len(frame.raw) > OVERSIZED:
             continue
         try:
             fields = as_object(read_value(frame.raw).value)
@@ -438,13 +439,17 @@ def _learn_events(server: _Server, frames: Sequence[Frame]) -> bool:
         if fields.get("event") == "not_recorded":
             server.gaps = _with_gap(server.gaps, fields)
             is_changed = True
+        elif fields.get("event") == "definitions_changed":
+            changes = tuple(definition_changes(fields))
+            server.bare = server.bare._replace(tool_changes=changes)
+            is_changed = True
         elif fields.get("event") == "closed":
             _end(server, fields)
             is_changed = True
     return is_changed
 
 
-_OF_TAPS: Final = (b'"not_recorded"', b'"closed"')
+_EVENTS: Final = (b'"not_recorded"', b'"closed"', b'"definitions_changed"')
 
 
 def _with_gap(known: Gaps, fields: JsonObject) -> Gaps:

@@ -714,6 +714,9 @@ TOOL_CHANGE_ANNOUNCED: Final = TOOL_CHANGED._replace(
 TOOL_DRIFTED: Final = TOOL_CHANGED._replace(
     text="The definition of the tool {tool} is not that of the baseline"
 )
+TOOLS_CHANGED_SINCE: Final = TOOL_CHANGED._replace(
+    level=_NOTE, text="Tool definitions changed since the last session: {changes}"
+)
 DEPRECATED: Final = Rule(
     "DEP-1", _NOTE, _PER_REQUEST, _DEPRECATED, "Deprecated: {feature}. Instead: {instead}."
 )

@@ -210,7 +210,8 @@ class Framer:
         `closed` (reason, exit_code; wanted, where the end was asked for; forced, where a signal
         was needed; processes_left, where children outlived the server), `transport_changed`
         (transport, reason: another one is used than was asked for), `restarting` (reason, files,
-        count: it ends, or begins, so that the server starts afresh). And what only this side
+        count: it ends, or begins, so that the server starts afresh), `definitions_changed` (tools,
+        each with tool, parts, diff: since the server's last session). And what only this side
         knows of a request, by the number of its frame: `cancel_requested` (request, reason,
         grace_s), `timed_out` (request, text), `call_ended` (request, outcome, text),
         `output_checked` (request, problems, unchecked: of its result by the output schema of its

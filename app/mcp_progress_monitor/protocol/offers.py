@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.lenient_json import Elided, TooDeepError, read_value, shown
@@ -19,7 +19,7 @@ from mcp_progress_monitor.protocol.messages import (
 from mcp_progress_monitor.protocol.outline import Slices, array_elements, finish, object_members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mcp_progress_monitor.protocol.facts import JsonObject
 
@@ -79,6 +79,28 @@ def declares(capabilities: JsonObject, name: str) -> bool:
 
 
 TASK_SUPPORT = ("forbidden", "optional", "required")
+
+
+TOOL_PARTS: Final = (
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+    "execution",
+)
+"""The members of a tool that make up its definition."""
+MOST_CHANGES: Final = 50  # tools that one event reports as changed
+
+
+def definition_changes(fields: JsonObject) -> Iterator[tuple[str, str]]:
+    """Tools that changed since the last session, each with its diff, from a recorded event."""
+    listed = fields.get("tools")
+    for each in listed[:MOST_CHANGES] if isinstance(listed, list) else ():
+        about = as_object(each)
+        tool, diff = about.get("tool"), about.get("diff")
+        if isinstance(tool, str) and isinstance(diff, str):
+            yield tool, diff
 
 
 class Tool(NamedTuple):

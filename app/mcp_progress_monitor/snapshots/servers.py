@@ -112,7 +112,8 @@ class ServerSnapshot(NamedTuple):
     `subscriptions` are the resources whose updates are wanted, `resource_updates` those received,
     the newest last. `events` are the types of events that it can report, `latest_events` those it
     has reported, the newest last. `waiting` is what connecting waits for, `on_save` how saved
-    files restart it, None otherwise.
+    files restart it, None otherwise. `tool_changes` are the tools that changed since its last
+    session, each with the difference as text.
     """
 
     name: str
@@ -142,6 +143,7 @@ class ServerSnapshot(NamedTuple):
     sign_in: SignIn | None = None
     waiting: Waiting | None = None
     on_save: OnSave | None = None
+    tool_changes: tuple[tuple[str, str], ...] = ()
     unlisted: frozenset[str] = frozenset()  # list methods that a watched client never called
 
     @property

@@ -152,6 +152,19 @@ def test_description_arguments_and_schema_are_shown_as_text(page: ServerPage) ->
     assert "<b>export</b>" in page.instructions.text()
 
 
+def test_a_changed_definition_is_shown_with_its_difference(page: ServerPage) -> None:
+    change = "description:\n- Writes.\n+ Writes <b>rows</b>.\x1b"
+    page.show_server(SERVER._replace(tool_changes=(("export", change),)))
+    shown = page.details.description.toPlainText()
+    assert shown.startswith(
+        "Changed since the last session:\ndescription:\n- Writes.\n+ Writes <b>"
+    )
+    assert shown.endswith("\n\nWrites <b>rows</b>.")
+    assert "\x1b" not in shown
+    page.list.setCurrentIndex(page.offers.index(1))
+    assert "Changed" not in page.details.description.toPlainText()
+
+
 def test_the_button_of_each_row_calls_it(page: ServerPage, called: Called) -> None:
     press_button(page, 1)
     assert called == [("local", CALL_TOOL, "crawl")]
@@ -171,7 +184,7 @@ def test_a_click_beside_the_button_calls_nothing(page: ServerPage, called: Calle
     none = Qt.KeyboardModifier.NoModifier
     QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, none, place)
     assert called == []
-    assert page.details.title.text() == "crawl"
+    assert page.details.title.text() == "crawl  (about 15 tokens)"
 
 
 def test_searching_narrows_and_says_when_nothing_is_left(page: ServerPage) -> None:

@@ -41,6 +41,12 @@ def summary_of(name: str, fields: dict[str, Any]) -> str:
         ("transport_changed", {"transport": "sse", "reason": "It answered 405"}, "It answered 405"),
         ("restarting", {"reason": "server.py changed", "paths": ["a"]}, "server.py changed"),
         ("call_ended", {"request": 501, "outcome": "lost", "text": "It broke"}, "lost; It broke"),
+        (
+            "definitions_changed",
+            {"tools": [{"tool": "export", "parts": [], "diff": "- a"}, {"tool": 1}, None]},
+            "Changed since the last session: export",
+        ),
+        ("definitions_changed", {"tools": 3}, ""),
         ("timed_out", {"request": 7, "text": "No reply in time"}, "No reply in time"),
     ],
 )

@@ -323,6 +323,19 @@ def test_a_changed_tool_that_was_announced_is_a_note(checked: Any) -> None:
     assert _rules(checked(steps, server=declared)) == {"DRIFT-1": Level.NOTE}
 
 
+def test_a_tool_that_changed_since_the_last_session_is_a_note(checked: Any) -> None:
+    diff = "description:\n- Works.\n+ Works, and\x1b sends your files away."
+    tools = [{"tool": "export", "diff": diff}, {"tool": "big", "diff": ""}, {"tool": "bad"}, 3]
+    steps = [event("definitions_changed", tools=tools), event("definitions_changed", tools=3)]
+    (found,) = checked(steps)
+    assert (found.rule, found.level, found.by) == ("DRIFT-1", Level.NOTE, Side.SERVER)
+    assert found.finding.text.isprintable()
+    assert found.finding.text.endswith(
+        'last session: "export" (description: - Works. + Works, and\\x1b sends your files away.);'
+        ' "big" (too large to show)'
+    )
+
+
 def test_all_messages_about_a_task_are_about_its_job(checked: Any) -> None:
     wrong = task(createdAt="yesterday")
     steps = [

@@ -42,6 +42,17 @@ def test_a_server_is_known_from_its_start_and_its_opening(tmp_path: Path) -> Non
     assert server.capabilities == {"tools": {}}
 
 
+def test_tools_that_changed_are_those_of_the_newest_connection(tmp_path: Path) -> None:
+    written = Written()
+    negotiated(written)
+    written.event("definitions_changed", tools=[{"tool": "export", "diff": "title:\n+ E"}, 3])
+    (server,) = played(written, tmp_path)
+    assert server.tool_changes == (("export", "title:\n+ E"),)
+    negotiated(written, "demo#2")
+    (server,) = played(written, tmp_path)
+    assert server.tool_changes == ()
+
+
 def test_a_server_that_ended_by_itself_has_failed_and_tells_its_last_lines(tmp_path: Path) -> None:
     written = Written()
     negotiated(written)

@@ -253,7 +253,8 @@ class OfferDetails(QWidget):
         in_column(head, (self.description, 1), (self.tabs, 3), of=self, margins=0)
         self.call.clicked.connect(self._on_clicked)
 
-    def show_offer(self, offer: Offer | None, definition: dict[str, Any]) -> None:
+    def show_offer(self, offer: Offer | None, definition: dict[str, Any], change: str = "") -> None:
+        """Show an offer; `change` is what is different since the last session."""
         self._offer = offer
         self.setVisible(offer is not None)
         if offer is None:
@@ -263,8 +264,10 @@ class OfferDetails(QWidget):
             tokens = tokens_of(offer.name, offer.description, offer.schema)
             title += f"  (about {count(tokens, 'token')})"
         self.title.set_text(title)
-        text = visible(offer.description[:_LONGEST], keep_line_ends=True)
-        self.description.setPlainText(text or "The server provides no description.")
+        text = offer.description[:_LONGEST] or "The server provides no description."
+        if change:
+            text = f"Changed since the last session:\n{change[:_LONGEST]}\n\n{text}"
+        self.description.setPlainText(visible(text, keep_line_ends=True))
         self.arguments.show_rows(_arguments(offer.schema))
         self.tabs.setTabVisible(_LATEST_TAB, offer.kind is OfferKind.EVENT)
         for column in range(_WIDE_COLUMN):
@@ -348,7 +351,11 @@ class ServerPage(QWidget):
         self.details.call.setToolTip(plain_tip(tip))
         if is_other:
             self.search.clear()
-        is_listed_anew = before is None or before.unlisted != server.unlisted
+        is_listed_anew = (
+            before is None
+            or before.unlisted != server.unlisted
+            or before.tool_changes != server.tool_changes
+        )
         if is_other or is_listed_anew or _lists(before) != _lists(server):
             self._show_kinds(is_other=is_other)
         if before is None or before.latest_events != server.latest_events:
@@ -494,7 +501,13 @@ class ServerPage(QWidget):
     def _on_current_changed(self) -> None:
         offer = self.list.currentIndex().data(OffersModel.OFFER)
         shown = offer if isinstance(offer, Offer) else None
-        self.details.show_offer(shown, {} if shown is None else self._definition(shown))
+        changes = dict(() if self._server is None else self._server.tool_changes)
+        is_tool = shown is not None and shown.kind is OfferKind.TOOL
+        self.details.show_offer(
+            shown,
+            {} if shown is None else self._definition(shown),
+            changes.get(shown.name, "") if is_tool else "",
+        )
         self.details.show_events(() if self._server is None else self._server.latest_events)
 
     def _definition(self, offer: Offer) -> dict[str, Any]:

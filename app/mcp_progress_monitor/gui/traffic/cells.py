@@ -20,6 +20,7 @@ from mcp_progress_monitor.protocol.messages import (
     PROGRESS,
     PROGRESS_TOKEN,
 )
+from mcp_progress_monitor.protocol.offers import definition_changes
 from mcp_progress_monitor.recording.index import NONE, Segment
 from mcp_progress_monitor.wording.content import compact
 from mcp_progress_monitor.wording.result_summary import result_summary
@@ -117,6 +118,11 @@ def _output_checked(fields: dict[str, Any]) -> str:
         if texts:
             return text.format(one_line("; ".join(texts), _LONG))
     return ""
+
+
+def _definitions_changed(fields: dict[str, Any]) -> str:
+    names = ", ".join(tool for tool, _diff in definition_changes(fields))
+    return f"Changed since the last session: {one_line(names, _LONG)}" if names else ""
 
 
 def _joined(*parts: str) -> str:
@@ -271,6 +277,7 @@ _SHOWN_FIELDS: Final[dict[str, tuple[str, ...]]] = {
 _READERS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "closed": _connection_closed,
     "output_checked": _output_checked,
+    "definitions_changed": _definitions_changed,
     "http_request": _request,
     "http_response": _response,
     "http_events": _events,

@@ -31,7 +31,7 @@ from mcp_progress_monitor.snapshots.limits import Limits
 from mcp_progress_monitor.snapshots.servers import ResourceUpdates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 
     from mcp_progress_monitor.protocol.eras import Agreement
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
@@ -71,11 +71,13 @@ class ServerLists:
         kept: Container[str] = ALL_LISTS,
         *,
         follows: bool = True,
+        on_tools: Callable[[Sequence[Tool]], Awaitable[None]] | None = None,
     ) -> None:
         """Begin with empty lists; only those in `capabilities` are ever requested.
 
         Only those in `kept` are read automatically: once, and with `follows` whenever the server
-        announces a change.
+        announces a change. `on_tools` is called with all tools whenever they were read without
+        errors.
         """
         self.tools: tuple[Tool, ...] = ()
         self.resources: tuple[Resource, ...] = ()
@@ -84,6 +86,7 @@ class ServerLists:
         self.skills: tuple[Skill, ...] = ()
         self._connection = connection
         self._on_change = on_change
+        self._on_tools = on_tools
         self._kinds = [kind for kind in LISTS if declares(capabilities, kind.capability)]
         self._followed: Container[str] = kept if follows else ()
         self._stale = {kind for kind in self._kinds if kind.capability in kept}
@@ -173,6 +176,8 @@ class ServerLists:
             details = self._noted(kind, notes)
             if details is not None:
                 self._errors[kind] = details
+            elif kind.capability == "tools" and self._on_tools is not None:
+                await self._on_tools(self.tools)
         self._on_change()
 
     async def _items(

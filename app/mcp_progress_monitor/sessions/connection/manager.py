@@ -12,6 +12,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import NoKeyring
 from mcp_progress_monitor.sessions.connection.negotiation import FILE_NAME, EraMemory
 from mcp_progress_monitor.sessions.connection.session import ReconnectPolicy
+from mcp_progress_monitor.sessions.connection.tool_memory import FOLDER_NAME, ToolMemory
 from mcp_progress_monitor.sessions.transport import base
 from mcp_progress_monitor.sessions.transport.base import SignIns, TransportResources
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, not_connected
@@ -158,6 +159,7 @@ class SessionManager:
         self._entries: dict[str, _ManagedServer] = {}
         eras = None if folder is None else folder / FILE_NAME
         self._eras = EraMemory(eras, clock)
+        self._tools = None if folder is None else ToolMemory(folder / FOLDER_NAME)
         self._counts: dict[str, int] = {}
         self.sign_ins = SignIns(self._on_sign_in)
         self._means = TransportResources(keyring or NoKeyring(), self.sign_ins, folder, older=set())
@@ -313,6 +315,7 @@ class SessionManager:
             self._request_broker.context(definition, self._clock),
             entry.reconnecting,
             remembered,
+            None if self._tools is None else functools.partial(self._tools.exchange, definition),
         )
         entry.learnt = None
         entry.reconnecting.begin()

@@ -14,6 +14,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import SEQUENTIAL, Era
 from mcp_progress_monitor.protocol.messages import DISCOVER, PING
+from mcp_progress_monitor.protocol.offers import definition_changes
 from mcp_progress_monitor.sessions.connection.clocks import ConnectLimit, not_signed_in
 from mcp_progress_monitor.sessions.connection.connection import (
     Upkeep,
@@ -45,7 +46,7 @@ from mcp_progress_monitor.snapshots.servers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -330,10 +331,12 @@ class Session:
         context: ServerContext,
         reconnecting: ReconnectPolicy | None = None,
         remembered: Era | None = None,
+        note_tools: Callable[[Sequence[Tool]], list[JsonObject]] | None = None,
     ) -> None:
         """A session that `run` starts; `era` is tried first, `remembered` worked before.
 
         `context` answers the server's requests. `reconnecting` is informed how it ends.
+        `note_tools` remembers the tools, and returns what changed (see `ToolMemory.exchange`).
         """
         self.definition = definition  # the definition at the beginning; it may be edited meanwhile
         self.cause: JsonObject | None = None  # why it was started automatically, for the recording
@@ -349,6 +352,9 @@ class Session:
         self.notifications: Subscriptions | None = None
         """Subscribes to the server's notifications; None unless it is connected."""
         self.keepalive: Keepalive | None = None  # pings it; None unless it is or was connected
+        self._note_tools = note_tools
+        self._are_tools_known = False
+        self._tool_changes: tuple[tuple[str, str], ...] = ()
         self._context = context
         self._reconnecting = reconnecting or ReconnectPolicy(definition.name)
         self._limit: ConnectLimit | None = None
@@ -534,6 +540,7 @@ class Session:
             self._on_change,
             context.lists,
             follows=context.follows_lists,
+            on_tools=None if self._note_tools is None else self._on_tools,
         )
         self._become(ServerState.CONNECTED)
         tasks.start_soon(self._keep, self._lists)
@@ -579,6 +586,15 @@ class Session:
         if self._state is ServerState.CONNECTED:
             self._ready.set()
         await lists.keep()
+
+    async def _on_tools(self, tools: Sequence[Tool]) -> None:
+        """Record what changed since the last session; later changes are announced in this one."""
+        assert self._note_tools is not None  # noqa: S101  # else this is not called
+        changes = await anyio.to_thread.run_sync(self._note_tools, tools)
+        if changes and not self._are_tools_known and self.current is not None:
+            self._tool_changes = tuple(definition_changes({"tools": changes}))
+            await self.current.record_event("definitions_changed", tools=changes)
+        self._are_tools_known = True
 
     async def _log_level_set(self) -> None:
         """Wait briefly until the server has set the log level, so that it logs the first call."""
@@ -730,6 +746,7 @@ class Session:
             subscriptions=() if notifications is None else notifications.subscriptions,
             resource_updates=() if notifications is None else notifications.updates,
             tools=self._lists.tools,
+            tool_changes=self._tool_changes,
             resources=self._lists.resources,
             prompts=self._lists.prompts,
             events=self._lists.events,

@@ -1,7 +1,9 @@
 """One server's life: its states, and the report of each way it can end."""
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -11,6 +13,7 @@ from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.offers import Tool
 from mcp_progress_monitor.sessions.connection import outbox
 from mcp_progress_monitor.sessions.connection.outbox import ExchangeEnd
 from mcp_progress_monitor.sessions.connection.session import Session
@@ -40,7 +43,12 @@ class Life:
     """A session with servers that are played, one for each connection, and its states."""
 
     def __init__(
-        self, servers: Sequence[PlayedServer], *, limit_s: float = 5.0, era: EraChoice = "auto"
+        self,
+        servers: Sequence[PlayedServer],
+        *,
+        limit_s: float = 5.0,
+        era: EraChoice = "auto",
+        note_tools: Callable[[Sequence[Tool]], list[dict[str, Any]]] | None = None,
     ) -> None:
         self._servers = iter(servers)
         self.states: list[ServerState] = []
@@ -53,6 +61,7 @@ class Life:
             CLIENT,
             self._note,
             broker().context(definition, Clock()),
+            note_tools=note_tools,
         )
 
     def _note(self) -> None:
@@ -321,6 +330,19 @@ async def test_a_sign_in_that_never_ends_is_reported(monkeypatch: pytest.MonkeyP
     error = session.snapshot().error
     assert error is not None
     assert error.what.startswith("Sign-in was not completed within")
+
+
+async def test_tools_that_changed_since_the_last_session_are_on_record() -> None:
+    log, change = Log(), {"tool": "t", "parts": ["title"], "diff": "title:\n+ T"}
+    life = Life([], note_tools=lambda _tools: [change])
+    connection = connection_to(well_behaved(), log)
+    life.session._make_connection = lambda _upkeep: connection  # noqa: SLF001  # a log that is ours
+    async with lived(life) as session:
+        await session.ready()
+        assert session.snapshot().tool_changes == (("t", "title:\n+ T"),)
+        await session._relist()  # noqa: SLF001  # as after an announced change
+    raws = [frame.raw for frame in log.frames if frame.raw.startswith(b'{"event":"definitions')]
+    assert [json.loads(raw)["tools"] for raw in raws] == [[change]]
 
 
 async def test_why_it_was_begun_is_on_record_before_it_opens() -> None:
