@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import io
 import json
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.context_cost import tokens_of_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.checking.judge import SessionJudge
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _ROWS: Final = 50_000  # of one row group
 _BYTES: Final = 16 * 2**20  # of texts in one row group, unless one message is larger
 _INDEXED: Final = 200_000  # frames whose index stays in memory
+_EXACT: Final = 2**53  # pyarrow refuses larger integers as floating-point numbers
 _TIME: Final = pa.timestamp("us", "UTC")
 _TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
 _OF: Final = {"recording": _TEXT, "server": _TEXT, "server_version": _TEXT}
@@ -249,6 +251,7 @@ class SessionTables:
         self._jobs = JobNumbers(source)
         self._final: FinalJobs[None] = FinalJobs(source.jobs)
         self._tokens: dict[int, str | None] = {0: None}
+        self._methods: dict[int, str | None] = {}
         self._versions: dict[str, str | None] = {}
 
     def take(self, frames: Sequence[Frame], facts: FactRun, changes: ChangeSet) -> None:
@@ -305,12 +308,11 @@ class SessionTables:
         columns["id"] += [ids.get(number) for number in columns["number"][-count:]]
         columns["size"] += map(len, raws)
         columns["text"] += texts
-        methods = timeline.columns.methods.value
         for segment, rows in timeline.stretches(timeline.end - count, timeline.end):
             some = slice(rows.start, rows.stop)
             exchanges = segment.exchanges[some]
             columns["kind"] += [_KINDS[kind & Segment.KIND] for kind in segment.kinds[some]]
-            columns["method"] += [_clean(methods(each)) for each in segment.methods[some]]
+            columns["method"] += map(self._method, segment.methods[some])
             columns["token"] += map(self._token, segment.tokens[some])
             columns["request"] += [each or None for each in exchanges]
             columns["job"] += map(jobs, exchanges)
@@ -325,11 +327,14 @@ class SessionTables:
         numbers, stamps, _, requests, progress, totals, messages = zip(*ticks, strict=True)
         columns["recording"] += [self._recording] * len(ticks)
         columns["number"] += numbers
-        columns["time"] += [round(when * 1e6) for _, _, when in stamps]
-        columns["server"] += [server_name(connection) for connection, _, _ in stamps]
+        for stamp, alike in groupby(stamps):  # as a rule all have the stamp of their chunk
+            connection, _, when = stamp
+            count = len([*alike])
+            columns["time"] += [round(when * 1e6)] * count
+            columns["server"] += [server_name(connection)] * count
         columns["job"] += [self._jobs.of(each or 0) for each in requests]
-        columns["progress"] += map(_real, progress)
-        columns["total"] += map(_real, totals)
+        columns["progress"] += _reals(progress)
+        columns["total"] += _reals(totals)
         columns["message"] += messages if is_plain else map(self._text, messages)
 
     def _take_job(self, final: FinalJob[None]) -> None:
@@ -376,6 +381,13 @@ class SessionTables:
             self._versions = {each.name: _version(each) for each in servers}
         return self._versions.get(name)
 
+    def _method(self, number: int) -> str | None:
+        if number not in self._methods:
+            if len(self._methods) > _ROWS:
+                self._methods.clear()
+            self._methods[number] = _clean(self._source.timeline.columns.methods.value(number))
+        return self._methods[number]
+
     def _token(self, number: int) -> str | None:
         if number not in self._tokens:
             value = self._source.timeline.columns.tokens.value(number)
@@ -401,10 +413,11 @@ def _columns_of(frames: Sequence[Frame]) -> tuple[Sequence[Any], ...]:
             _CHANNELS[Channel.RECEIVED],
         )
         return (frames.numbers, *([each] * len(frames) for each in same))
+    names = {connection: server_name(connection) for connection in {f.connection for f in frames}}
     return (
         [frame.number for frame in frames],
         [round(frame.when * 1e6) for frame in frames],
-        [server_name(frame.connection) for frame in frames],
+        [names[frame.connection] for frame in frames],
         [frame.connection for frame in frames],
         [_CHANNELS[frame.channel] for frame in frames],
     )
@@ -435,6 +448,12 @@ def _clean(text: str | None) -> str | None:
 
 def _real(value: float | None) -> float | None:
     return None if value is None else as_float(value)
+
+
+def _reals(values: Sequence[float | None]) -> Iterable[float | None]:
+    known = [value for value in values if value is not None]
+    is_exact = {*map(type, known)} <= {int, float} and max(known, default=0) < _EXACT
+    return values if is_exact and min(known, default=0) > -_EXACT else map(_real, values)
 
 
 def _whole(value: int | None) -> int | None:

@@ -82,6 +82,15 @@ def test_a_session_becomes_rows(tmp_path: Path) -> None:
     assert late == [("PROG-6", 1)]
 
 
+@pytest.mark.parametrize("progress", [2**53, -(2**60), 10**400])
+def test_any_progress_is_a_number(tmp_path: Path, progress: int) -> None:
+    written = _session()
+    written.tick(progress, at=4.0)
+    _export(written.save(tmp_path / "a.mcprec"), to=tmp_path / "out")
+    found = _rows(tmp_path / "out", "select progress from {ticks} order by number")
+    assert found[3:] == [(min(progress, sys.float_info.max),)]
+
+
 def test_secrets_are_redacted_and_files_private(tmp_path: Path) -> None:
     _export(_ended().save(tmp_path / "night.mcprec"), to=tmp_path / "out")
     files = list((tmp_path / "out").rglob("*.parquet"))

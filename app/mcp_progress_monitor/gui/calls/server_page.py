@@ -501,14 +501,17 @@ class ServerPage(QWidget):
     def _on_current_changed(self) -> None:
         offer = self.list.currentIndex().data(OffersModel.OFFER)
         shown = offer if isinstance(offer, Offer) else None
-        changes = dict(() if self._server is None else self._server.tool_changes)
-        is_tool = shown is not None and shown.kind is OfferKind.TOOL
         self.details.show_offer(
             shown,
             {} if shown is None else self._definition(shown),
-            changes.get(shown.name, "") if is_tool else "",
+            "" if shown is None else self._change(shown),
         )
         self.details.show_events(() if self._server is None else self._server.latest_events)
+
+    def _change(self, offer: Offer) -> str:
+        """What changed in a tool since the server's last session; empty if nothing."""
+        changes = () if self._server is None else self._server.tool_changes
+        return dict(changes).get(offer.name, "") if offer.kind is OfferKind.TOOL else ""
 
     def _definition(self, offer: Offer) -> dict[str, Any]:
         """The definition of an offer as sent by the server."""
