@@ -134,6 +134,7 @@ def test_a_collector_that_refuses_fails_an_export_and_no_call(
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "'grpc' is not supported"),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"}, "not an http or https URL"),
         ({"OTEL_SDK_DISABLED": "true"}, "turned off by the environment"),
+        ({"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "x"}, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
     ],
 )
 def test_telemetry_that_cannot_be_sent_is_refused_at_once(

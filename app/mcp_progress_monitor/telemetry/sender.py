@@ -85,7 +85,7 @@ _FAR: Final = 1 << 62  # nanoseconds since the epoch that OTLP can carry
 
 
 class SenderState(NamedTuple):
-    """Counts of signals so far; `error` says why the last request failed, if it did."""
+    """Counts of signals so far; `error` says why the last failed request did, if there was one."""
 
     sent: int = 0
     dropped: int = 0
@@ -143,6 +143,13 @@ class _Session(requests.Session):
                 self.reason = "The collector rejected a part"
 
 
+def check_variables() -> None:
+    """Raise `ValueError` if the SDK does not accept one of its variables."""
+    nothing = Resource.get_empty()
+    LoggerProvider(nothing, shutdown_on_exit=False)
+    TracerProvider(resource=nothing, shutdown_on_exit=False)
+
+
 def _rejected(url: str, body: bytes) -> int:
     """The number of items that a successful answer says were rejected (`partial_success`)."""
     kinds: dict[str, Any] = {
@@ -160,7 +167,12 @@ def _rejected(url: str, body: bytes) -> int:
 
 
 def _reason(error: Exception) -> str:
-    """The innermost cause of a failed request, without the address that every layer repeats."""
+    """The innermost cause of a failed request, without the address that every layer repeats.
+
+    What `requests` finds invalid is not shown: it quotes the header or the URL, with its secrets.
+    """
+    if isinstance(error, requests.RequestException) and isinstance(error, ValueError):
+        return "The URL or a header for the collector is invalid"
     found: object = error
     while isinstance(found, Exception):
         inner = getattr(found, "reason", None) or (found.args[0] if found.args else None)
@@ -404,8 +416,6 @@ class Sender:
             self._reader.collect()
             if self._metric_exporter.has_failed:  # they are cumulative: the next ones tell it all
                 self._error = self._sessions["metrics"].reason or "The metrics were not accepted"
-            elif not self._sessions["metrics"].reason:
-                self._error = ""
 
     def _count(self, signal: str, count: int, *, is_sent: bool) -> None:
         if self._is_over:  # they were given up
@@ -418,8 +428,6 @@ class Sender:
         if dropped:
             self._error = session.reason or "The collector did not accept them"
             self._waits = False
-        else:
-            self._error = ""
 
     def _emit(self, event: LogEvent) -> None:
         severity = SeverityNumber.WARN if event.is_warning else SeverityNumber.INFO

@@ -36,12 +36,22 @@ _GAUGES_S: Final = 5.0
 
 
 def load() -> None:
-    """Import OpenTelemetry, which takes half a second; `UserError` if it is not installed."""
+    """Import OpenTelemetry, which takes half a second.
+
+    Raises:
+        UserError: it is not installed, or does not accept one of its variables.
+    """
     try:
-        from mcp_progress_monitor.telemetry import sender  # noqa: F401
+        from mcp_progress_monitor.telemetry import sender
+
+        sender.check_variables()
     except ImportError as error:
         what = "Telemetry needs OpenTelemetry, which is not installed"
         hint = f'Install it: pip install "{EXTRA}"'
+        raise UserError(ErrorDetails(what, hint=hint, detail=str(error))) from error
+    except ValueError as error:
+        what = "OpenTelemetry does not accept one of its variables"
+        hint = "Correct or remove the OTEL_… variable."
         raise UserError(ErrorDetails(what, hint=hint, detail=str(error))) from error
 
 
@@ -54,7 +64,7 @@ class Telemetry:
     _sender: Sender
 
     def __init__(self, options: TelemetryOptions) -> None:
-        """Raise `UserError` if the options are wrong, or OpenTelemetry is not installed."""
+        """Raise `UserError` if nothing can be sent with these options and variables."""
         options.check()
         load()
         self._options = options

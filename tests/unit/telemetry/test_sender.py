@@ -130,6 +130,36 @@ def test_what_is_not_accepted_is_counted_with_the_reason(answer: Answer, why: st
         assert {header["Host"] for header in collector.headers} == {collector.url[7:]}
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20Zq7Xv%0AHunter2"),
+        ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://user:Hunter2@[::1"),
+        ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "htp://user:Hunter2@localhost/v1/logs"),
+    ],
+)
+def test_the_reason_has_no_secret_of_an_invalid_header_or_url(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
+    with sending("") as sender:
+        sender.offer(_EVENT)
+        sender.close(30)
+        assert sender.state == SenderState(0, 1, "The URL or a header for the collector is invalid")
+
+
+def test_the_reason_remains_while_other_signals_are_accepted() -> None:
+    def no_logs(request: http.server.BaseHTTPRequestHandler) -> None:
+        respond(request, 400 if request.path.endswith("logs") else 200)
+
+    with collecting(no_logs) as collector, sending(collector.url) as sender:
+        sender.offer(_EVENT)
+        sender.offer(_SPAN)
+        sender.close(30)
+        assert sender.state == SenderState(1, 1, "HTTP 400 Bad Request")
+
+
 def test_garbage_in_place_of_an_answer_is_an_error() -> None:
     def garbage(request: http.server.BaseHTTPRequestHandler) -> None:
         request.wfile.write(b"\x00\xff garbage\r\n\r\n")
