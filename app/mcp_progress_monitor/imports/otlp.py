@@ -44,6 +44,7 @@ _HEAD: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resource(?:Spans|Logs|Met
 _WHOLE: Final = 128 * 1024 * 1024  # of a document on several lines
 _QUEUED: Final = 500_000  # messages that are sorted by time
 _OPEN_IDS: Final = 100_000
+_TIMES: Final = 1 << 64  # nanoseconds that OTLP can carry
 _CONNECTIONS: Final = 10_000
 _LONGEST_NAME: Final = 200
 _INTERNAL_ERROR: Final = -32603
@@ -145,6 +146,7 @@ class _Job(NamedTuple):
     connection: str
     method: str
     id: str
+    progress: float | None = None
 
 
 class Batch(msgspec.Struct, frozen=True, rename="camel"):
@@ -275,12 +277,14 @@ class SpanMessages:
             if key in self._over:
                 return
             job = self._begin(key, named, resource)
-            elapsed_s = max(_float(named.get(names.ELAPSED, "")) or 0.0, 0.0)
+            elapsed_s = min(max(_float(named.get(names.ELAPSED, "")) or 0.0, 0.0), when)
             params = _params(job.method, "", named)
             params[META] = {PROGRESS_TOKEN: job.id}
             yield _sent(when - elapsed_s, job, {"id": job.id, "method": job.method}, params)
         progress = _float(named.get(names.PROGRESS, ""))
-        if event == names.PROGRESSED and progress is not None:
+        # The end may name progress of which no other event told.
+        if progress is not None and (event == names.PROGRESSED or progress != job.progress):
+            self._jobs[key] = job._replace(progress=progress)
             yield _progress(when, job, progress, named)
         if event == names.FINISHED:
             del self._jobs[key]
@@ -306,7 +310,8 @@ class SpanMessages:
         if method not in CALLS:
             self._miss(_LEFT_OUT if method else _NOT_MCP, 1)
             return
-        begin, end = _seconds(span.start_time_unix_nano), _seconds(span.end_time_unix_nano)
+        end = _seconds(span.end_time_unix_nano)
+        begin = _seconds(span.start_time_unix_nano) or end
         is_client = span.kind in _CLIENT
         connection = self._connection(resource, named.get("mcp.session.id", ""), is_client)
         id_ = self._id(connection, named.get(names.REQUEST_ID, ""), span.span_id, begin, end)
@@ -422,7 +427,9 @@ def _keep(into: dict[_K, _V], key: _K, value: _V, most: int) -> None:
 
 
 def _seconds(nanoseconds: int | str) -> float:
+    """Seconds since the epoch; 0, which means unknown, if OTLP cannot carry them."""
     try:
-        return int(nanoseconds) / 1e9
-    except (ValueError, OverflowError):
+        found = int(nanoseconds)
+    except ValueError:
         return 0.0
+    return found / 1e9 if 0 < found < _TIMES else 0.0

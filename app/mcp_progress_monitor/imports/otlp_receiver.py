@@ -6,13 +6,14 @@ when its request has ended, so messages are not in the order of their times.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import threading
 import zlib
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -37,10 +38,17 @@ _PATHS: Final = {
 }
 _JSON: Final = "application/json"
 _PROTOBUF: Final = "application/x-protobuf"
-_LARGEST: Final = 64 * 1024 * 1024  # bytes of a body, also when unpacked
+_LARGEST: Final = 20 * 1024 * 1024  # bytes of a body, also when unpacked; as collectors have it
+_AT_ONCE: Final = 128 * 1024 * 1024  # bytes of all bodies that are being sent
 _LARGEST_CHUNK_LINE: Final = 1024
 _PATIENCE_S: Final = 30.0
 _CONNECTIONS: Final = 10_000
+_SENDERS: Final = 64  # connections at once, each with a thread; above half of it, none is kept
+_REASONS: Final = 20  # reasons and gaps that are reported
+_BUSY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+    b"Connection: close\r\n\r\n"
+)
 _SERVER: Final = "OpenTelemetry"
 
 
@@ -57,7 +65,7 @@ class OtlpReceiver:
         _require_protobuf()
         wanted = read_listen(address)
         try:
-            self._server = _Server((wanted.host, wanted.port), _Handler)
+            self._server = _Server((wanted.host, wanted.port))
         except OSError as error:
             what = f"Cannot listen on {wanted.host} port {wanted.port}"
             hint = "Choose another port, or stop the program that uses this one."
@@ -92,21 +100,22 @@ class _Sink:
         self._journal = journal
         self._shift_s = shift_s
         self._report = report
-        self._lock = threading.Lock()
+        self.lock: Final = threading.Lock()
+        """Held while data is decoded and taken: one batch at a time bounds the memory."""
         self._made = SpanMessages(self._miss)
         self._missing: set[str] = set()
         self._numbers = FrameNumbers()
         self._framers: dict[str, Framer] = {}
 
     def take(self, batch: Batch) -> None:
-        with self._lock:
-            for message in self._made.of(batch):
-                self._write(message)
-            self._journal.hand_over()
+        """Record a batch; the caller holds `lock`."""
+        for message in self._made.of(batch):
+            self._write(message)
+        self._journal.hand_over()
 
     def refuse(self, reason: str) -> None:
         """Tell the user why data was refused, once for each reason."""
-        with self._lock:
+        with self.lock:
             self._once(f"Data was refused: {reason}")
 
     def _write(self, message: Message) -> None:
@@ -125,7 +134,7 @@ class _Sink:
         self._once(f"Not shown: {what[:1].lower()}{what[1:]}")
 
     def _once(self, line: str) -> None:
-        if line not in self._missing:
+        if line not in self._missing and len(self._missing) < _REASONS:
             self._missing.add(line)
             self._report(line)
 
@@ -133,7 +142,45 @@ class _Sink:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = os.name != "nt"
+    request_queue_size = _SENDERS
     sink: _Sink
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        super().__init__(address, _Handler)
+        self._lock = threading.Lock()
+        self._held = 0
+        self._left = _AT_ONCE
+
+    @property
+    def is_crowded(self) -> bool:
+        """True if senders should connect again rather than keep their connections."""
+        return self._held > _SENDERS // 2
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in a thread of its own, or send it away if there are too many."""
+        with self._lock:
+            is_full = self._held >= _SENDERS
+            self._held += not is_full
+        if is_full:
+            with contextlib.suppress(OSError):
+                request.sendall(_BUSY)
+            self.shutdown_request(request)
+        else:
+            super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._lock:
+                self._held -= 1
+
+    def reserve(self, size: int) -> bool:
+        """Reserve memory for a body, or release it (`size` is negative); False without any left."""
+        with self._lock:
+            is_there = self._left >= size
+            self._left -= size * is_there
+        return is_there
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A sender that goes away in the middle is no error of ours."""
@@ -154,24 +201,33 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _PATIENCE_S
     server: _Server
+    _reserved = 0
 
     def do_POST(self) -> None:
         """Take a batch: an empty answer says that all of it was taken (OTLP 1.x, OTLP/HTTP)."""
         sink = self.server.sink
         kind = self.headers.get_content_type()
         try:
-            sink.take(self._batch(kind, sink.url))
+            path = self._path(kind, sink.url)
+            body = b"".join(self._body())
+            with sink.lock:
+                sink.take(self._batch(body, kind, path))
         except _RefusedError as refusal:
             sink.refuse(refusal.reason)
             self.close_connection = True  # its body may not have been read
             self._answer(refusal.status, "text/plain; charset=utf-8", refusal.reason.encode())
         else:
+            self.close_connection = self.close_connection or self.server.is_crowded
             self._answer(HTTPStatus.OK, kind, b"{}" if kind == _JSON else b"")
+        finally:
+            self.server.reserve(-self._reserved)
+            self._reserved = 0
 
     def log_message(self, *_: object) -> None:
         """Requests are not logged."""
 
-    def _batch(self, kind: str, own: str) -> Batch:
+    def _path(self, kind: str, own: str) -> str:
+        """The path of a request that is acceptable as far as its headers say."""
         headers = {name.lower(): value for name, value in self.headers.items()}
         refused = refusal_of(headers, self.server.server_address[1], own, "receiver")
         if refused:
@@ -183,7 +239,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise _RefusedError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Only {_JSON} and {_PROTOBUF} are understood"
             )
-        data = _unpacked(b"".join(self._body()), self.headers.get("content-encoding", ""))
+        return path
+
+    def _batch(self, body: bytes, kind: str, path: str) -> Batch:
+        data = _unpacked(body, self.headers.get("content-encoding", ""))
         try:
             return decode_batch(data) if kind == _JSON else _from_protobuf(data, *_PATHS[path])
         except ValueError as error:
@@ -209,6 +268,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _exactly(self, size: int) -> bytes:
         if size > _LARGEST:
             raise _too_large()
+        if not self.server.reserve(size):
+            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "Too much data comes at once")
+        self._reserved += size
         data = self.rfile.read(size)
         if len(data) < size:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, "The body is not complete")

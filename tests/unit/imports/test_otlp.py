@@ -139,6 +139,25 @@ def test_log_events_of_this_program_are_a_job_with_its_ticks(tmp_path: Path) -> 
     assert (job.progress, job.total, job.elapsed_s) == (13, 24, 20.0)
 
 
+def test_progress_of_which_only_the_end_tells_is_a_tick(tmp_path: Path) -> None:
+    sent = logs(
+        log(names.STARTED, 0, {names.ELAPSED: 0.0}),
+        log(names.PROGRESSED, 10, {names.PROGRESS: 13.0, names.TOTAL: 24.0}),
+        log(names.SILENCE, 12, {names.PROGRESS: 13.0, names.TOTAL: 24.0}),
+        log(names.FINISHED, 20, {names.PROGRESS: 24.0, names.TOTAL: 24.0}),
+    )
+    (job,) = written(tmp_path / "x.jsonl", sent).jobs
+    assert (job.progress, job.tick_count, job.state) == (24, 2, JobState.DONE)
+
+
+@pytest.mark.parametrize("time", ["-1", "9" * 30, "9" * 300, "9" * 5000, -(10**18), 1 << 64])
+def test_times_that_cannot_be_carried_are_unknown(time: Any, tmp_path: Path) -> None:
+    hostile = span(startTimeUnixNano=time, spanId="aa"), span(endTimeUnixNano=time, spanId="bb")
+    elapsed = log(names.STARTED, 0, {names.ELAPSED: 1e300})
+    imported = written(tmp_path / "x.jsonl", spans(*hostile), logs(elapsed))
+    assert [job.state for job in imported.jobs] == [JobState.RUNNING, JobState.DONE, JobState.DONE]
+
+
 def test_a_job_whose_begin_was_missed_has_the_time_that_it_had_run(tmp_path: Path) -> None:
     late = log(names.PROGRESSED, 60, {names.ELAPSED: 60.0, names.PROGRESS: 1.0})
     (job,) = written(tmp_path / "x.jsonl", logs(late)).jobs

@@ -3,7 +3,9 @@
 import gzip
 import http.client
 import json
+import select
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.imports.otlp_receiver import OtlpReceiver
 from mcp_progress_monitor.recording.reader import RecordingReader
+from tests.patience import PATIENCE_S
 from tests.unit.imports.test_otlp import span, spans
 
 JSON = {"Content-Type": "application/json"}
@@ -47,6 +50,12 @@ class Receiving:
             connection.sendall(raw)
             connection.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: connection.recv(65536), b""))
+
+    def hold(self, head: bytes = b"") -> socket.socket:
+        """Connect, send the beginning of a request, and leave it at that."""
+        connection = socket.create_connection(("127.0.0.1", self._port), timeout=10)
+        connection.sendall(head.replace(b"PORT", b"%d" % self._port))
+        return connection
 
     def methods(self) -> list[str]:
         """End the recording, and return the methods of its requests."""
@@ -150,3 +159,32 @@ def test_an_address_that_is_not_on_this_machine_is_refused(address: str, tmp_pat
 def test_a_port_that_is_taken_is_reported(receiving: Receiving, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Cannot listen"):
         OtlpReceiver(receiving.receiver.url.removeprefix("http://"), tmp_path, print)
+
+
+def test_senders_that_hold_many_connections_are_sent_away_and_others_served_later(
+    receiving: Receiving,
+) -> None:
+    held = [receiving.hold() for _ in range(65)]
+    assert b" 503 " in held[-1].recv(1000)
+    for connection in held:
+        connection.close()
+    deadline = time.monotonic() + PATIENCE_S
+    body = json.dumps(spans(span())).encode()
+    while receiving.post(body, **JSON) != 200:
+        assert time.monotonic() < deadline
+    assert receiving.methods() == ["tools/call"]
+
+
+def test_bodies_that_are_too_much_together_are_refused(receiving: Receiving) -> None:
+    slow = HEAD + b"Content-Length: 20000000\r\n\r\n"
+    held = [receiving.hold(slow) for _ in range(7)]
+    (refused, *_), _, _ = select.select(held, [], [], PATIENCE_S)
+    assert b" 503 " in refused.recv(1000)
+    for connection in held:
+        connection.close()
+
+
+def test_reasons_that_a_sender_varies_are_not_all_reported(receiving: Receiving) -> None:
+    for number in range(30):
+        receiving.post(b"{}", **JSON, Host=f"rebound-{number}.example")
+    assert len(receiving.lines) == 20
