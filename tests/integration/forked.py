@@ -48,6 +48,8 @@ CAN_FORK: Final = sys.platform == "linux"
 _IMPORTED: Final = ("cli", "sessions", "exports", "recording", "catalogue", "store", "engine")
 _IMPORTED_LATE: Final = ("anyio._backends._asyncio", "jsonschema", "sqlite3")
 """What most commands import of others while they run."""
+_OF_TELEMETRY: Final = frozenset({"--otel", "otlp"})
+"""Arguments of commands that import OpenTelemetry, which is imported once for the first of them."""
 _SERVER: Final = "import sys; from tests.integration.forked import serve; sys.exit(serve())"
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _CAPABILITIES_OF_64_BITS: Final = 0x20080522
@@ -189,14 +191,17 @@ def _serve(link: socket.socket) -> int:
             header, streams, _, _ = socket.recv_fds(link, 4, 3)
             if not header:
                 return 0
-            message = _received(link, int.from_bytes(header, "big"))
+            asked = pickle.loads(  # noqa: S301  # from our own tests
+                _received(link, int.from_bytes(header, "big"))
+            )
+            if isinstance(asked, _Command) and not _OF_TELEMETRY.isdisjoint(asked.arguments):
+                importlib.import_module("mcp_progress_monitor.telemetry.sender")
             pid = _fork_away()
             if pid == 0:
                 break
             link.sendall(pid.to_bytes(4, "big"))
             for stream in streams:
                 os.close(stream)
-    asked = pickle.loads(message)  # noqa: S301  # from our own tests
     if isinstance(asked, Script):
         be_alone(streams)
         run_script(asked)
