@@ -18,6 +18,10 @@ from mcp_progress_monitor.exports.parquet import TABLES
 from mcp_progress_monitor.process_lock import process_lock
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.architecture.source import ROOT
+from tests.integration.commands import linux_only, start
+from tests.patience import PATIENCE_S
+from tests.strangers.servers import STRANGERS
+from tests.strangers.test_matrix import on_stdio
 from tests.unit.recording.written import Written
 
 _SECRET = "sk-live-0123456789abcdefABCDEF"
@@ -262,3 +266,33 @@ def test_the_queries_of_the_manual_run(tmp_path: Path) -> None:
     assert ("demo", "other", "Failed") in [row[:3] for row in errors]
     assert {row[1] for row in traffic} == {"build"}
     assert [row[:3] for row in silent] == [("demo", "other", 1)]
+
+
+_PUBLIC: Final = (
+    *("everything", "filesystem", "memory", "git", "time"),
+    *("playwright", "kubernetes", "mcp-server-kubernetes", "mongodb", "mcp-framework"),
+)
+"""Servers that nobody here wrote."""
+
+
+@linux_only
+@pytest.mark.campaign
+@pytest.mark.timeout(1800)
+def test_the_queries_of_the_manual_run_on_recordings_of_public_servers(tmp_path: Path) -> None:
+    recordings = tmp_path / "recordings"
+    recordings.mkdir()
+    for stranger in (each for each in STRANGERS if each.name in _PUBLIC):
+        folder = tmp_path / stranger.name
+        folder.mkdir()
+        with on_stdio(stranger, folder) as server:
+            called = [server.tool.name, "--args", json.dumps(dict(server.tool.arguments))]
+            target = [*server.options, "--", *server.command]
+            process = start("call", "--data-dir", str(folder), *called, *target)
+            _, err = process.communicate(timeout=2 * PATIENCE_S)
+            assert process.returncode in (0, 1), err  # what a tool needs may not be there
+        (recorded,) = (folder / "recordings").glob("*.mcprec")
+        recorded.rename(recordings / f"{stranger.name}.mcprec")
+    found = answers_of_the_manual(recordings, tmp_path / "out")
+    assert len(found) == 10
+    for query in ("from {messages}", "from {jobs}", "from {tools}"):
+        assert len(_rows(tmp_path / "out", f"select distinct recording {query}")) == 10

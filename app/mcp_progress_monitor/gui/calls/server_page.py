@@ -509,7 +509,7 @@ class ServerPage(QWidget):
         self.details.show_events(() if self._server is None else self._server.latest_events)
 
     def _change(self, offer: Offer) -> str:
-        """What changed in a tool since the server's last session; empty if nothing."""
+        """The difference of a tool since the server's last session; empty if there is none."""
         changes = () if self._server is None else self._server.tool_changes
         return dict(changes).get(offer.name, "") if offer.kind is OfferKind.TOOL else ""
 
