@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _USER: Final = "65532:65532"
 """The user of the image, whom no system knows."""
-_NOT_NEEDED: Final = ("usr/share/doc", "usr/share/man", "usr/share/locale", "var/lib/apt/lists")
-_REMOVED: Final = ("var/cache/apt", "var/log", "usr/share/info", "home", "usr/share/lintian")
 
 
 class Image:
@@ -50,18 +48,15 @@ class Image:
         self._buildah("build", "--isolation=chroot", "--network=host", *options, str(context))
 
     def make_base(self, bare: Path) -> str:
-        """Make an image of a bare Debian with Python, and nothing that a container never needs."""
+        """Make an image of a bare Debian with Python."""
         name = "localhost/bare-python"
         with bare_root(bare, self._folder / "base") as root:
             root.must("apt-get", "update", "-q")
             root.install("python3-venv")
-            tree = root.folder
-            for place in (*_NOT_NEEDED, *_REMOVED):
-                shutil.rmtree(tree / place, ignore_errors=True)
             container = self._buildah("from", "scratch")
             mounted = self._buildah("mount", container)
             # Not what is mounted inside.
-            checked("cp", "-a", "--one-file-system", f"{tree}/.", mounted)
+            checked("cp", "-a", "--one-file-system", f"{root.folder}/.", mounted)
             self._buildah("umount", container)
             self._buildah("commit", "--rm", container, name)
         return name
