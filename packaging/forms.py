@@ -32,10 +32,12 @@ _SIZES: Final = Path(__file__).with_name("sizes.toml")
 _DATA: Final = f"{HOME}/data"
 _PICTURE: Final = "window.png"
 _FOR_WINDOW: Final = (
-    *("fonts-dejavu-core", "fontconfig-config", "libegl1", "libgl1", "libopengl0", "libxcb1"),
-    *("libdrm2", "libgbm1", "libstdc++6", "zlib1g"),
+    *("libegl1", "libgl1", "libopengl0", "libxcb1", "libdrm2", "libgbm1", "libstdc++6", "zlib1g"),
 )
-"""What a desktop has and a bare root lacks, for the bundle alone; the package asks for its own."""
+"""What a desktop has and a bare root lacks, for the bundle alone: no fonts, it brings its own.
+
+The package asks for its own.
+"""
 
 
 class Form(NamedTuple):
@@ -138,7 +140,7 @@ def build_archive(environment: Environment) -> list[Path]:
 
 
 def prove_archive(environment: Environment, file: Path) -> Form:
-    """Unpack and use it in a bare root with what a desktop has: fonts and drivers' libraries."""
+    """Unpack and use it in a bare root with what drivers bring; there are no fonts."""
     with _root(environment) as root:
         root.must("apt-get", "update", "-q")
         root.install(*_FOR_WINDOW)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PATIENCE_S: Final = 300.0
 _LEAST_JOBS: Final = 3
 """Jobs of the demo that have come to their end when the window is quit."""
+_SLOWER: Final = 1.5
+_SETTLED_S: Final = 3.0
+"""How much longer than the first start the second may take until jobs have ended."""
 _PAINTED: Final = Path(__file__).resolve().parent / "painted.py"
 _SCREEN: Final = frozenset({"DISPLAY", "QT_QPA_PLATFORM"})
 _BARE: Final = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -73,18 +76,23 @@ class Program:
             with self._started(
                 "--demo", "--data-dir", f"{self._data}/window", environ=shown
             ) as window:
+                started = time.monotonic()
                 _until(lambda: self._is_done(window), "no job of the demo came to its end")
+                took = time.monotonic() - started
                 window.terminate()
                 if code := window.wait(PATIENCE_S):
                     raise SetupError(f"the window ended with exit code {code}")
             if picture is None or python is None:
                 return
-            options = ["--screenshot", f"{self._data}/{picture}", "--screenshot-delay", "8"]
+            delay = f"{_SLOWER * took + _SETTLED_S:.0f}"  # jobs have ended by then again
+            options = ["--screenshot", f"{self._data}/{picture}", "--screenshot-delay", delay]
             with self._started(
                 "--demo", "--data-dir", f"{self._data}/w", *options, environ=shown
             ) as w:
                 if code := w.wait(PATIENCE_S):
                     raise SetupError(f"taking the picture ended with exit code {code}")
+        if not _ended_jobs(self._seen / "w"):
+            raise SetupError("no job of the demo had come to its end in the picture")
         command = [str(python), str(_PAINTED), str(self._seen / picture)]
         if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
             raise SetupError(f"there is no text in {self._seen / picture}")
