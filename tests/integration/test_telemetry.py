@@ -96,12 +96,12 @@ def test_a_recording_is_sent_with_the_same_ids_each_time_and_no_secret(
     for number in range(1, 11):
         args = {"password": next(places), "text": f"token={next(places)}"}
         params = {"name": "export", "arguments": args, "_meta": {"progressToken": number}}
-        written.send("tools/call", params, number, 3.0 * number)
+        written.send("tools/call", params, number, 4 * number + 0.2)
         note = {"progressToken": number, "progress": 1, "message": f"api_key={next(places)}"}
         raw = {"jsonrpc": "2.0", "method": "notifications/progress", "params": note}
-        written.line(Channel.RECEIVED, json.dumps(raw).encode(), 3.0 * number + 1.5)
+        written.line(Channel.RECEIVED, json.dumps(raw).encode(), 4 * number + 2.5)
         content = [{"type": "text", "text": f"Authorization: Bearer {next(places)}"}]
-        written.reply(number, 3.0 * number + 2, {"isError": True, "content": content})
+        written.reply(number, 4 * number + 3.5, {"isError": True, "content": content})
     path = written.save(tmp_path / "a.mcprec")
     first = run("export", str(path), "--format", "otlp")
     assert (first.code, "Sent 40 events and spans" in first.err) == (0, True), first.err
