@@ -68,5 +68,5 @@ def test_a_recording_is_none_that_could_be_imported(tmp_path: Path) -> None:
     new = tmp_path / "new.mcprec"
     ran = run("export", str(recording), "--format", "mcprec", "--output", str(new))
     assert ran.code == 2
-    assert "HAR, and logs of mcpsnoop, mcp-rec and Claude Desktop" in ran.err
+    assert "HAR, OpenTelemetry's OTLP in JSON, and logs of mcpsnoop" in ran.err
     assert not new.exists()

@@ -338,7 +338,10 @@ async def test_a_server_with_tls_is_reached_by_a_client_without(
         (("--to", "example.com/mcp"), "Not the URL of a server"),
         (("--to", "ftp://example.com"), "Not the URL of a server"),
         (("--to", "http://user:pass@example.com/mcp"), "user name or password"),
-        (("--to", "http://h/mcp", "--listen", "0.0.0.0:8123"), "only listen on this machine"),
+        (
+            ("--to", "http://h/mcp", "--listen", "0.0.0.0:8123"),
+            "Only addresses of this machine can be listened on",
+        ),
         (("--to", "http://h/mcp", "--listen", "127.0.0.1:http"), "Not a valid listen address"),
         (("--listen", "127.0.0.1:8123"), "--listen needs --to URL."),
         (("--oauth", "--", "python"), "--oauth needs --to URL."),
