@@ -170,6 +170,11 @@ class JobSignals:
             self._say_late(*self._late.popleft())
         return bool(self._due)
 
+    @property
+    def unread(self) -> int:
+        """The jobs that changed since they were read."""
+        return len(self._due)
+
     def counted(self) -> dict[tuple[str, str], int]:
         """The running jobs by role and state; may be called on another thread."""
         return dict(self._active)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -129,21 +131,24 @@ class Telemetry:
                 gauges_at = now + _GAUGES_S
                 self._gauges = self._jobs.gauges(_GAUGES)
 
-    def stop(self) -> None:
-        """Follow the session no more; what was made of it can still be sent."""
+    def stop(self, within_s: float = math.inf) -> None:
+        """Follow the session no more; what was made of it, for at most `within_s`, can be sent."""
         if self._leave is None:
             return
         self._leave()
         self._leave = None
         if self._engine is not None:
             self._engine.calls.trace(None)
-        self._work()
-        self._sender.drop(self._jobs.lost)
+        ends = time.monotonic() + within_s
+        while self._jobs.work(self._session.now(), _PART) and time.monotonic() < ends:
+            pass
+        self._sender.drop(self._jobs.lost + self._jobs.unread)
 
     def close(self, within_s: float = CLOSE_S) -> None:
         """Send what is left for at most `within_s`; the rest is dropped and counted."""
-        self.stop()
-        self._sender.close(within_s)
+        ends = time.monotonic() + within_s
+        self.stop(within_s / 2)
+        self._sender.close(max(ends - time.monotonic(), 0))
 
     @property
     def problem(self) -> ErrorDetails | None:
