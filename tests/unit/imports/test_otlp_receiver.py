@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.imports.otlp_receiver import OtlpReceiver
@@ -78,7 +79,7 @@ def protobuf() -> bytes:
     made = request.resource_spans.add().scope_spans.add().spans.add()
     made.span_id = b"\x01" * 8
     made.name = "MCP send tools/call crawl"
-    made.kind = 3
+    made.kind = Span.SPAN_KIND_CLIENT
     made.start_time_unix_nano, made.end_time_unix_nano = (
         1_795_000_000 * 10**9,
         1_795_000_001 * 10**9,
