@@ -131,9 +131,10 @@ async def test_a_server_without_approval_does_not_reconnect_with_another_command
         await until(lambda: bool(asked(program)))
         approve(asked(program)[0])
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
-        program.servers.approvals.forget(program.engine.servers.newest("demo"))
+        approved = program.engine.servers.newest("demo")
         save(data_dir, demo={**written_by(mark), "mcpProgressMonitor": soon})
         await until(lambda: "takes effect when the server is connected again" in reported(program))
+        program.servers.approvals.forget(approved)  # kept as long as a saved server has it
         pid = program.engine.servers.snapshot("demo").pid
         assert pid is not None
         os.kill(pid, 9)

@@ -88,7 +88,7 @@ def test_the_window_opens_without_a_command(seen: list[Any]) -> None:
     assert common.command == ("server",)
     assert (screenshot, after_s) == (Path("a.png"), 2.0)
     main([])
-    assert seen[1] == (CommonOptions(), None, 5.0, False, False)
+    assert seen[1] == (CommonOptions(), None, 5.0, False, False, False)
 
 
 def test_variables_given_before_and_after_the_command_add_up(seen: list[Any]) -> None:

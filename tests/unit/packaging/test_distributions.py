@@ -113,6 +113,7 @@ def test_a_wheel_with_a_foreign_file_or_a_relative_link_is_refused(
     ]
 
 
+@pytest.mark.campaign
 def test_an_sdist_is_the_same_each_time_and_makes_the_same_wheel(
     built: dict[str, Path], tmp_path: Path
 ) -> None:
