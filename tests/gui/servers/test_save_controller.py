@@ -127,11 +127,11 @@ async def test_a_start_that_fails_is_shown_until_a_save_mends_it(
             while program.engine.servers.snapshot("plain").state is not ServerState.FAILED:
                 script.write_text("a mistake\n")
                 await anyio.sleep(0.5)
-        await until(lambda: bool(program.window.notices.errors()))
-        assert "SyntaxError" in program.window.notices.errors()[0].detail
+        bar = program.window.notices
+        await until(lambda: any("SyntaxError" in each.detail for each in bar.errors()))
         edit(script, "mended")
         await until(lambda: len(program.engine.jobs.ids()) == 2)
-        await until(lambda: not program.window.notices.errors())
+        await until(lambda: not bar.errors())
 
 
 async def test_it_is_turned_off_by_the_same_command(data_dir: Path, tmp_path: Path) -> None:
