@@ -23,7 +23,7 @@ BACK = "http://127.0.0.1:1/back"
 
 
 class Memory:
-    """What a client keeps of a sign-in."""
+    """Keeps the credentials of a sign-in, as a client does."""
 
     def __init__(self) -> None:
         self.tokens: OAuthToken | None = None
@@ -49,7 +49,7 @@ class SigningClient:
         self.memory = Memory()
         self.pages: list[str] = []
         self.secrets: set[str] = set()
-        """What the client and its browser saw that nobody else may."""
+        """Collect the secrets that only the client and its browser may see."""
         self._back = ""
 
     async def call(self, tap: Tapped) -> list[float]:

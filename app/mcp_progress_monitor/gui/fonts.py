@@ -19,7 +19,7 @@ _OWN: Final = {"Sans Serif": "Noto Sans", "Serif": "Noto Sans", "monospace": "No
 def ensure_fonts(application: QApplication) -> None:
     """Load the program's fonts if the system's default font has no letters.
 
-    The names of families do not tell: on Linux, Qt lists generic ones of which there is no font.
+    The list of families is no proof: on Linux, Qt names generic families that have no font.
     """
     if QFontMetrics(application.font()).inFont(_LETTER):
         return

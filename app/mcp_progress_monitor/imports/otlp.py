@@ -5,7 +5,7 @@ A span names a request, its times and how it ended, as the conventions for MCP s
 it only if the sender was told so. So each message is made with the least that its method demands,
 and a request whose reply would be made up, such as a handshake or a list, is left out.
 
-The log events of this program tell of a job while it runs; the span that follows them adds nothing.
+The log events of this program report a job while it runs, so the span that follows is ignored.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class _OfResource(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Job(NamedTuple):
-    """A job that log events tell of; its id and token are those of its span."""
+    """A job reported by log events; its first span names it and is its token."""
 
     connection: str
     method: str
@@ -206,7 +206,7 @@ def _record(message: Message, recording: ImportedRecording) -> None:
 
 
 def _batches(file: FileIO, recording: ImportedRecording) -> Iterator[Batch]:
-    """Decode each line, or all lines together if the first one is no document of its own."""
+    """Decode each line, or the whole file if its first line is not a complete document."""
     is_first = True
     for block in read_blocks(file, 0):
         if block is None:
@@ -280,7 +280,7 @@ class SpanMessages:
             elapsed_s = min(max(_float(named.get(names.ELAPSED, "")) or 0.0, 0.0), when)
             params = _params(job.method, "", named)
             params[META] = {PROGRESS_TOKEN: job.id}
-            yield _sent(when - elapsed_s, job, {"id": job.id, "method": job.method}, params)
+            yield _request(when - elapsed_s, job.connection, job.id, job.method, params)
         progress = _float(named.get(names.PROGRESS, ""))
         # The end may name progress of which no other event told.
         if progress is not None and (event == names.PROGRESSED or progress != job.progress):
@@ -316,8 +316,7 @@ class SpanMessages:
         connection = self._connection(resource, named.get("mcp.session.id", ""), is_client)
         id_ = self._id(connection, named.get(names.REQUEST_ID, ""), span.span_id, begin, end)
         params = _params(method, span.name, named)
-        request = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
-        yield Message(begin, connection, True, encode(request))
+        yield _request(begin, connection, id_, method, params)
         reply, is_sent = _reply(method, id_, named, span.status, is_client=is_client)
         yield Message(max(begin, end), connection, is_sent, encode({"jsonrpc": "2.0", **reply}))
 
@@ -354,8 +353,11 @@ def _params(method: str, name: str, named: dict[str, str]) -> dict[str, Any]:
     return {"name": target, "arguments": _object(named.get(names.ARGUMENTS, "")) or {}}
 
 
-def _sent(when: float, job: _Job, head: dict[str, Any], params: dict[str, Any]) -> Message:
-    return Message(when, job.connection, True, encode({"jsonrpc": "2.0", **head, "params": params}))
+def _request(
+    when: float, connection: str, id_: str | int, method: str, params: dict[str, Any]
+) -> Message:
+    raw = encode({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+    return Message(when, connection, True, raw)
 
 
 def _progress(when: float, job: _Job, progress: float, named: dict[str, str]) -> Message:

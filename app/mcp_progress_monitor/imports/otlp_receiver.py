@@ -183,7 +183,7 @@ class _Server(ThreadingHTTPServer):
         return is_there
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A sender that goes away in the middle is no error of ours."""
+        """Ignore senders that disconnect in the middle of a request."""
 
 
 class _RefusedError(Exception):

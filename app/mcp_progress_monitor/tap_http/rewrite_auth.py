@@ -530,7 +530,7 @@ def _is_near(redirect: object) -> bool:
 
 @contextlib.contextmanager
 def _understood(server: str) -> Iterator[None]:
-    """Raise `UserError` for what is no URL, or no text, in documents and requests."""
+    """Report malformed documents, requests and URLs as a `UserError`."""
     try:
         yield
     except (ValueError, RecursionError, httpx2.InvalidURL) as error:

@@ -218,7 +218,7 @@ class JobSignals:
             self._say_silence(found, attempt, now)
 
     def _start(self, job: JobSnapshot, before: _Attempt | None, now: float) -> _Attempt:
-        """Begin an attempt; a saved job that nobody resumes has none yet."""
+        """Begin an attempt. A saved job has none until it is resumed."""
         made = self._jobs.request_of(job.id)
         links = () if before is None else (before.context,)
         context, parent = self._context(job, made)

@@ -162,7 +162,7 @@ def _rejected(url: str, body: bytes) -> int:
         return 0
     try:
         return max(int(getattr(kind.FromString(body).partial_success, member)), 0)
-    except Exception:  # noqa: BLE001  # an answer that is no protobuf says nothing
+    except Exception:  # noqa: BLE001  # not Protobuf: nothing is known to be rejected
         return 0
 
 
@@ -314,7 +314,7 @@ class Sender:
         return SenderState(self._sent, self._dropped, self._error)
 
     def offer(self, signal: Signal) -> None:
-        """Queue a signal; dropped, and counted, if there is no room."""
+        """Queue a signal. If the queue is full, drop it and count it."""
         if len(self._queue) >= QUEUE_LIMIT:
             while self._waits and len(self._queue) >= QUEUE_LIMIT and self._thread.is_alive():
                 self._wake.set()

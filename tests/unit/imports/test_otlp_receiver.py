@@ -1,4 +1,4 @@
-"""What senders post to this machine is recorded as it comes, and what is wrong is refused."""
+"""The receiver records valid data as it arrives, and refuses invalid data with a reason."""
 
 import gzip
 import http.client

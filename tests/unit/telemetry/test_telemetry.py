@@ -1,4 +1,4 @@
-"""What is left when a session ends is read for a short time, and the rest is counted."""
+"""The end of a session reads waiting jobs for a short time, and counts the rest as dropped."""
 
 import time
 from pathlib import Path

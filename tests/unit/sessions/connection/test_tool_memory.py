@@ -1,4 +1,4 @@
-"""What changed in a server's tools since its last session, and what is kept to tell."""
+"""Changes of a server's tools since its last session are found, from a bounded memory."""
 
 import os
 import stat
